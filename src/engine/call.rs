@@ -467,6 +467,11 @@ impl ApiCall {
         said.map(|(index, block)| Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block))).collect()
     }
 
+    /// Whether thinking of an aborted call has no end: an answer is kept without it.
+    pub(crate) fn has_unfinished_thinking(&self) -> bool {
+        matches!(&self.state, CallState::Streaming { assembler, .. } if assembler.open_blocks().any(|(_, block)| block.is_thinking()))
+    }
+
     /// Ends an attempt or a wait at once.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut AgentEffects) {
         let is_open = match self.state {

@@ -12,8 +12,7 @@
 
 pub(crate) mod abort_reason;
 mod admission;
-#[doc(hidden)]
-pub mod class;
+mod class;
 mod closing;
 pub(crate) mod diagram;
 mod discarded_work;

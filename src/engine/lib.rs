@@ -58,8 +58,7 @@ mod compaction;
 pub mod conversation;
 #[doc(hidden)]
 pub mod diagram;
-#[doc(hidden)]
-pub mod executor;
+mod executor;
 mod query;
 #[doc(hidden)]
 pub mod session;

@@ -22,13 +22,21 @@ pub(super) struct AccountOracle {
     /// Of the prompts that are not over.
     answers: Vec<AnswerAccount>,
     /// The results of the sub-agents that ended since the last result.
-    charged: Vec<(Usage, NanoUsd)>,
+    charged: Vec<ChargedResult>,
     /// At least so much was spent, where the settings limit it: of two prices the lower one, and a refusal may be free.
     spent: NanoUsd,
     /// At most so much was spent, where the settings limit it.
     spent_most: NanoUsd,
     /// The money was spent when a message came out.
     is_broke: bool,
+}
+
+/// The figures of a sub-agent's result.
+#[derive(Clone, Debug, Hash)]
+struct ChargedResult {
+    usage: Usage,
+    cost: NanoUsd,
+    by_model: Vec<(Arc<str>, Usage)>,
 }
 
 /// The account of one answer.
@@ -126,13 +134,14 @@ impl AccountOracle {
 
     /// A sub-agent of this one has ended.
     pub(super) fn on_child_result(&mut self, result: &ResultMessage) {
-        self.charged.push((result.usage, result.cost));
+        let ResultMessage { usage, cost, usage_by_model, .. } = result;
+        self.charged.push(ChargedResult { usage: *usage, cost: *cost, by_model: usage_by_model.clone() });
     }
 
     /// The output of the prompt that is open, with that of its agents, in tokens.
     pub(super) fn output_tokens(&self) -> u64 {
         let of_answers = self.answers.iter().map(|answer| &answer.usage);
-        of_answers.chain(self.charged.iter().map(|(usage, _)| usage)).map(|usage| usage.output_tokens.unwrap_or_default()).sum()
+        of_answers.chain(self.charged.iter().map(|charged| &charged.usage)).map(|usage| usage.output_tokens.unwrap_or_default()).sum()
     }
 
     /// The spending of this agent.
@@ -181,19 +190,37 @@ impl AccountOracle {
         let charged = core::mem::take(&mut self.charged);
         let of_prompt: Vec<AnswerAccount> = self.answers.extract_if(.., |answer| answer.id.prompt == result.prompt).collect();
         let mut usage = Usage::default();
-        of_prompt.iter().map(|answer| &answer.usage).chain(charged.iter().map(|(usage, _)| usage)).for_each(|of| usage.add(of));
+        of_prompt.iter().map(|answer| &answer.usage).chain(charged.iter().map(|charged| &charged.usage)).for_each(|of| usage.add(of));
         check_waiting(&of_prompt, result, found);
         found.ask(ORACLE);
         if figures(&usage) != figures(&result.usage) {
             let (told, own) = (in_words(&usage), in_words(&result.usage));
             found.add(ORACLE, format!("the result of prompt {} counts {own}, and the answers told {told}", result.prompt));
         }
-        let costs = of_prompt.iter().map(|answer| answer.cost(rules, &answer.asked)).chain(charged.iter().map(|(_, cost)| *cost));
+        check_models(&of_prompt, &charged, result, found);
+        let costs = of_prompt.iter().map(|answer| answer.cost(rules, &answer.asked)).chain(charged.iter().map(|charged| charged.cost));
         let cost = costs.fold(NanoUsd::default(), |sum, cost| sum + cost);
         let is_plain =
             !rules.settings.retry.fast_mode && of_prompt.iter().all(|answer| !answer.is_refused && answer.asked == answer.answered);
         if is_plain && cost != result.cost {
             found.add(ORACLE, format!("the result of prompt {} has a cost of {}, and its answers cost {cost}", result.prompt, result.cost));
+        }
+    }
+}
+
+/// S-1: each model has its own tokens, once. Nothing is asked where a model answered for another.
+fn check_models(answers: &[AnswerAccount], charged: &[ChargedResult], result: &ResultMessage, found: &mut OracleFindings<'_>) {
+    if answers.iter().any(|answer| answer.asked != answer.answered) {
+        return;
+    }
+    let own = || answers.iter().map(|answer| (&answer.asked, &answer.usage));
+    let of_agents = || charged.iter().flat_map(|charged| &charged.by_model).map(|(model, usage)| (model, usage));
+    for (model, said) in &result.usage_by_model {
+        let mut told = Usage::default();
+        own().chain(of_agents()).filter(|(of, _)| *of == model).for_each(|(_, usage)| told.add(usage));
+        if figures(&told) != figures(said) {
+            let (prompt, told, said) = (result.prompt, in_words(&told), in_words(said));
+            found.add(ORACLE, format!("the result of prompt {prompt} counts {said} for {model}, and its answers told {told}"));
         }
     }
 }

@@ -1,5 +1,5 @@
 //! O-26: hooks are asked at all. Each hook that the environment has for a tool runs before the tool starts (T-23). After a call that went well the hooks for that
-//! run before its result comes out, after a call that failed those for failures (T-26).
+//! run before its result comes out, after a call that failed those for failures (T-26). None is asked about a tool that it is not for.
 //!
 //! Only tools that ran count. Nothing is said of what follows an abort, nor, where money is limited, of what follows a call: both end tool uses
 //! without their hooks. The end of a tool that is carried out by agents is not seen.
@@ -7,7 +7,7 @@
 use super::tool_starts::HOOKS;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, HookEvent, HookRun, HookSubject, Input, Note, ToolRun};
-use reenact_engine::hook::HookDefinition;
+use reenact_engine::hook::{HookDefinition, HookInput};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
@@ -53,7 +53,10 @@ impl AskedHookOracle {
             return;
         }
         match effect {
-            Effect::RunHook { hook: HookRun { hook, subject: HookSubject::Tool(run) }, input } => self.ran.push((*run, input.event, *hook)),
+            Effect::RunHook { hook: HookRun { hook, subject: HookSubject::Tool(run) }, input } => {
+                expect_meant(rules, (*run, *hook), input, found);
+                self.ran.push((*run, input.event, *hook));
+            }
             Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
                 // The question of an earlier session may have been answered there (S-3).
                 if run.request.turn > 0 {
@@ -90,6 +93,15 @@ impl AskedHookOracle {
                 found.add(HOOKS, format!("tool {run} {place}, and hook {number} ({}) for {tool} was not asked", event.as_str()));
             }
         }
+    }
+}
+
+/// A hook is asked about the tools that it is for.
+fn expect_meant(rules: &OracleRules, (run, hook): (ToolRun, u32), input: &HookInput, found: &mut OracleFindings<'_>) {
+    let (Some(definition), Some(tool)) = (rules.hooks.get(hook as usize), &input.tool) else { return };
+    found.ask(HOOKS);
+    if definition.event != input.event || !is_for(definition, tool) {
+        found.add(HOOKS, format!("hook {hook} ({}) was asked about tool {run}, and it is not for {tool}", input.event.as_str()));
     }
 }
 

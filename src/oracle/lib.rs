@@ -43,6 +43,7 @@ mod order;
 mod overlap;
 mod pairs;
 mod permission_rules;
+mod permission_verdict;
 mod progress_set;
 mod prompt_results;
 mod question_counts;
@@ -400,7 +401,8 @@ impl TranscriptWatch for Oracles {
         }
         let told = told_text(effect);
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
-        self.permissions.on_effect(&self.rules, (agent, class), effect, found);
+        let asked = self.running.latest_asked(effect);
+        self.permissions.on_effect(&self.rules, (agent, asked, class), effect, found);
         let spent = spent(&self.agents);
         on_effect_of_tree(&self.rules, &mut self.agents, agent, effect, found);
         let watched = Arc::make_mut(&mut self.agents).entry(agent);

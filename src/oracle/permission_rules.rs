@@ -1,17 +1,18 @@
-//! O-22: no tool starts against the rules of permissions, and nobody is asked without need (P-1, T-24, T-11).
+//! O-22: a tool starts unasked, a person is asked, and a tool is refused as the permissions say (P-1, P-2, T-24, T-11).
 //!
 //! The environment states rules and mode. A session learns more: from the answers of the person, from commands, and from exclusive tools that change the
 //! context. All agents of a tree share that. What was learnt counts from the effect on that shows it: the init message of a command's prompt, the
 //! result of a tool. Between the end of such a tool and its result an engine may know the change or not, so nothing is said of what depends on it.
 //!
-//! A rule is held against the input at the time of the decision. A question shows it; where nobody was asked, the start does.
+//! A rule is held against the input at the time of the decision. A question shows it; where nobody was asked, the start does. A refusal shows none: it is that of
+//! the model, unless a hook has changed it.
 
+use super::permission_verdict::{SaidOfUse, is_perhaps_allowed, verdict};
 use super::running_tools::ToolClass;
 use super::tool_starts::CONSENT;
 use super::{OracleFindings, OracleRules};
-use reenact_engine::contract::{Agent, Effect, Emission, HookSubject, Input, Note, PermissionAnswer, ToolRun};
-use reenact_engine::permission::rule::{self, RuleTarget};
-use reenact_engine::permission::{PermissionMode, PermissionRule, PermissionWord, RuleSource, command};
+use reenact_engine::contract::{Agent, Effect, Emission, FailureCause, HookRun, HookSubject, Input, Note, PermissionAnswer, ToolRun};
+use reenact_engine::permission::{PermissionMode, PermissionRule, PermissionWord, RuleSource, ToolCheck, rule};
 use reenact_engine::settings::OrphanedPermission;
 use reenact_wire::block::{Block, BlockKind, ToolUse};
 use reenact_wire::prelude::*;
@@ -49,10 +50,12 @@ struct JudgedUse {
     run: ToolRun,
     /// The strictest word of the hooks before it.
     hooks: Option<PermissionWord>,
-    /// The tool's own word.
-    check: Option<PermissionWord>,
-    /// That word, where it is about a path (P-4).
-    path: Option<PermissionWord>,
+    /// The hooks that were told to stop: their words come too late.
+    stopped_hooks: Vec<u32>,
+    /// The tool's own check.
+    check: Option<ToolCheck>,
+    /// As the model asked for it; `None` after a hook has changed the input.
+    asked: Option<Arc<ToolUse>>,
     question: PersonQuestion,
     /// The context change of an exclusive tool that has ended.
     change: Option<Arc<str>>,
@@ -81,14 +84,18 @@ impl PermissionRuleOracle {
                 }
             }
             Input::ToolChecked { run, check } => {
-                let of_use = self.entry(agent, *run);
-                of_use.check = check.permission;
-                of_use.path = check.permission.filter(|_| check.is_about_path);
+                self.entry(agent, *run).check = Some(ToolCheck::clone(check));
             }
             Input::HookEnded { hook, outcome } => {
                 if let HookSubject::Tool(run) = hook.subject {
                     let of_use = self.entry(agent, run);
+                    if of_use.stopped_hooks.contains(&hook.hook) {
+                        return;
+                    }
                     of_use.hooks = of_use.hooks.max(outcome.decision);
+                    if outcome.updated_input.is_some() {
+                        of_use.asked = None;
+                    }
                 }
             }
             Input::PermissionAnswered { run, answer } => self.on_answer(agent, *run, answer),
@@ -104,18 +111,27 @@ impl PermissionRuleOracle {
         }
     }
 
-    /// `class` is that of the tool use that starts.
+    /// `asked` is the run of a tool use that the model asks for, and `class` that of the tool use that starts.
     pub(super) fn on_effect(
         &mut self,
         rules: &OracleRules,
-        (agent, class): (&Agent, Option<ToolClass>),
+        (agent, asked, class): (&Agent, Option<ToolRun>, Option<ToolClass>),
         effect: &Effect,
         found: &mut OracleFindings<'_>,
     ) {
         match effect {
+            Effect::Emit(Emission::Assistant(message)) if rules.settings.permissions.is_some() => {
+                if let (Some(run), Some(tool_use)) = (asked, message.block.as_tool_use()) {
+                    self.entry(agent, run).asked = Some(Arc::new(tool_use.clone()));
+                }
+            }
+            Effect::Note(Note::ToolFailed { run, cause: FailureCause::Refused }) => self.judge_refusal(rules, (agent, *run), found),
             Effect::AskPermission { run, tool_use, .. } => {
                 self.entry(agent, *run).question = PersonQuestion::Open;
                 self.judge_question(rules, (agent, *run), tool_use, found);
+            }
+            Effect::StopHook { hook: HookRun { hook, subject: HookSubject::Tool(run) } } => {
+                self.entry(agent, *run).stopped_hooks.push(*hook)
             }
             Effect::WithdrawPermission { run } => self.entry(agent, *run).question = PersonQuestion::Over,
             Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
@@ -185,71 +201,60 @@ impl PermissionRuleOracle {
     }
 
     fn judge_start(&self, rules: &OracleRules, (agent, run): (&Agent, ToolRun), tool_use: &ToolUse, found: &mut OracleFindings<'_>) {
-        let Some(of_use) = self.judged(rules, agent, run) else { return };
+        let Some(of_use) = self.judged(agent, run) else { return };
+        if of_use.question == PersonQuestion::InputChanged {
+            return;
+        }
         found.ask(CONSENT);
         let is_asked = of_use.question != PersonQuestion::NotAsked;
         // What was learnt since the question does not count for its answer.
         let learnt = if is_asked { &[][..] } else { &self.learnt };
-        let word = if of_use.question == PersonQuestion::InputChanged { None } else { deciding(rules, learnt, tool_use) };
-        match word {
-            Some(PermissionWord::Deny) => found.add(CONSENT, format!("tool {run} was started, and a rule denies it")),
-            Some(PermissionWord::Ask) if !is_asked => {
-                found.add(CONSENT, format!("tool {run} was started without a question, and a rule asks for one"));
-            }
-            None if !is_asked && self.is_undecided(rules, of_use, tool_use) && !self.is_perhaps_allowed(rules, tool_use) => {
+        let is_certain = !(self.is_a_change_open() || is_asked && self.mode != ModeKnowledge::OfSettings);
+        let Some(mode) = self.mode(rules).filter(|_| is_certain) else { return };
+        let said = of_use.said(mode, learnt);
+        // Where hooks alone are against it, O-26 holds that.
+        let hooks = said.hooks.filter(|word| *word == PermissionWord::Allow || self.are_there_rules(rules));
+        match verdict(rules, tool_use, SaidOfUse { hooks, ..said }) {
+            PermissionWord::Deny => found.add(CONSENT, format!("tool {run} was started, and it is denied")),
+            PermissionWord::Ask if !is_asked && !is_perhaps_allowed(rules, &self.perhaps_learnt, tool_use) => {
                 found.add(CONSENT, format!("tool {run} was started without a question, and nothing allows it"));
             }
             _ => (),
         }
-        if of_use.path == Some(PermissionWord::Deny) {
-            found.add(CONSENT, format!("tool {run} was started, and its path is denied"));
-        }
-        let is_plan = self.mode(rules) == Some(PermissionMode::Plan) && (!is_asked || self.mode == ModeKnowledge::OfSettings);
-        if is_plan && !rules.tools.reads_only(&tool_use.name) {
-            found.add(CONSENT, format!("tool {run} was started in plan mode, and does not only read"));
-        }
     }
 
     fn judge_question(&self, rules: &OracleRules, (agent, run): (&Agent, ToolRun), tool_use: &ToolUse, found: &mut OracleFindings<'_>) {
-        let Some(of_use) = self.judged(rules, agent, run).filter(|_| !self.is_a_change_open()) else { return };
+        // Without rules an engine may have reasons of its own to ask.
+        let Some(of_use) = self.judged(agent, run).filter(|_| self.are_there_rules(rules) && !self.is_a_change_open()) else { return };
+        let Some(mode) = self.mode(rules) else { return };
         found.ask(CONSENT);
-        let is_wanted = of_use.hooks > Some(PermissionWord::Allow);
-        let is_bypassed = self.mode(rules) == Some(PermissionMode::Bypass);
-        match deciding(rules, &self.learnt, tool_use) {
-            Some(PermissionWord::Deny) => found.add(CONSENT, format!("a person was asked about tool {run}, and a rule denies it")),
-            Some(PermissionWord::Allow) if !is_wanted => {
-                found.add(CONSENT, format!("a person was asked about tool {run}, and a rule allows it"));
-            }
-            None if !is_wanted && is_bypassed && of_use.path.is_none() => {
-                found.add(CONSENT, format!("a person was asked about tool {run}, and the mode allows it"));
-            }
-            _ => (),
+        match verdict(rules, tool_use, of_use.said(mode, &self.learnt)) {
+            PermissionWord::Deny => found.add(CONSENT, format!("a person was asked about tool {run}, and it is denied")),
+            PermissionWord::Allow => found.add(CONSENT, format!("a person was asked about tool {run}, and it is allowed")),
+            PermissionWord::Ask => (),
         }
     }
 
-    /// The tool use, where there are rules at all. What an earlier session left open was answered there (S-3).
-    fn judged(&self, rules: &OracleRules, agent: &Agent, run: ToolRun) -> Option<&JudgedUse> {
-        let are_there_rules = rules.settings.permissions.is_some() || !self.learnt.is_empty() || self.mode != ModeKnowledge::OfSettings;
-        let of_use = self.uses.iter().find(|of_use| of_use.run == run && of_use.agent == *agent);
-        of_use.filter(|_| are_there_rules && run.request.turn > 0)
+    /// A tool use was not permitted, and nobody was asked about it.
+    fn judge_refusal(&self, rules: &OracleRules, (agent, run): (&Agent, ToolRun), found: &mut OracleFindings<'_>) {
+        let Some(of_use) = self.judged(agent, run).filter(|_| !self.is_a_change_open()) else { return };
+        let (Some(mode), Some(asked)) = (self.mode(rules), &of_use.asked) else { return };
+        if of_use.question != PersonQuestion::NotAsked {
+            return;
+        }
+        found.ask(CONSENT);
+        if verdict(rules, asked, of_use.said(mode, &self.learnt)) != PermissionWord::Deny {
+            found.add(CONSENT, format!("tool {run} was refused, and nothing denies it"));
+        }
     }
 
-    fn is_perhaps_allowed(&self, rules: &OracleRules, tool_use: &ToolUse) -> bool {
-        let target = target(rules, tool_use);
-        let is_for_it = |rule: &PermissionRule| target.fits(rule) || target.commands().iter().any(|command| target.allows(rule, command));
-        self.perhaps_learnt.iter().any(is_for_it)
+    fn are_there_rules(&self, rules: &OracleRules) -> bool {
+        rules.settings.permissions.is_some() || !self.learnt.is_empty() || self.mode != ModeKnowledge::OfSettings
     }
 
-    /// Whether nothing but a person can allow a tool use about which no rule has a word.
-    fn is_undecided(&self, rules: &OracleRules, of_use: &JudgedUse, tool_use: &ToolUse) -> bool {
-        let asks = match self.mode(rules) {
-            Some(PermissionMode::Default) => true,
-            Some(PermissionMode::AcceptEdits) => !rules.tools.edits(&tool_use.name),
-            Some(PermissionMode::Plan | PermissionMode::Bypass) => of_use.path == Some(PermissionWord::Ask),
-            None => false,
-        };
-        let may_print = || command::wants_sandbox(&tool_use.input.to_json()) && rules.tools.is_shell(&tool_use.name);
-        asks && !self.is_a_change_open() && of_use.hooks.is_none() && of_use.check != Some(PermissionWord::Allow) && !may_print()
+    /// The tool use. What an earlier session left open was answered there (S-3).
+    fn judged(&self, agent: &Agent, run: ToolRun) -> Option<&JudgedUse> {
+        self.uses.iter().find(|of_use| of_use.run == run && of_use.agent == *agent).filter(|_| run.request.turn > 0)
     }
 
     /// Whether a tool has ended that changes the context, and its result is not out.
@@ -257,11 +262,11 @@ impl PermissionRuleOracle {
         self.mode == ModeKnowledge::Unknown || self.uses.iter().any(|of_use| of_use.change.is_some())
     }
 
-    /// The mode, where it is known and there is one.
-    fn mode(&self, rules: &OracleRules) -> Option<PermissionMode> {
+    /// The mode, if there is one; `None` where that is not known.
+    fn mode(&self, rules: &OracleRules) -> Option<Option<PermissionMode>> {
         match self.mode {
-            ModeKnowledge::OfSettings => rules.settings.permissions.as_ref().map(|settings| settings.mode),
-            ModeKnowledge::Changed(mode) => Some(mode),
+            ModeKnowledge::OfSettings => Some(rules.settings.permissions.as_ref().map(|settings| settings.mode)),
+            ModeKnowledge::Changed(mode) => Some(Some(mode)),
             ModeKnowledge::Unknown => None,
         }
     }
@@ -274,27 +279,27 @@ impl PermissionRuleOracle {
         let known = self.uses.iter().position(|of_use| of_use.run == run && of_use.agent == *agent);
         let at = known.unwrap_or_else(|| {
             let (question, agent) = (PersonQuestion::NotAsked, agent.clone());
-            self.uses.push(JudgedUse { agent, run, hooks: None, check: None, path: None, question, change: None, may_change: false });
+            self.uses.push(JudgedUse {
+                agent,
+                run,
+                hooks: None,
+                stopped_hooks: Vec::new(),
+                check: None,
+                asked: None,
+                question,
+                change: None,
+                may_change: false,
+            });
             self.uses.len() - 1
         });
         &mut self.uses[at]
     }
 }
 
-/// The word of the rule that counts: policy before all others, then the strictest word. A command of a shell is allowed if each of its parts is.
-fn deciding(rules: &OracleRules, learnt: &[PermissionRule], tool_use: &ToolUse) -> Option<PermissionWord> {
-    let target = target(rules, tool_use);
-    let all = || rules.settings.permissions.iter().flat_map(|settings| &settings.rules).chain(learnt);
-    let rank = |rule: &PermissionRule| (rule.source == RuleSource::Policy, rule.word);
-    let whole = all().filter(|rule| target.fits(rule)).map(rank).max();
-    let of_part = |command| all().filter(|rule| target.allows(rule, command)).map(rank).max();
-    let parts: Option<Vec<_>> = target.commands().iter().map(of_part).collect();
-    let doubts = all().filter(|rule| target.is_in_doubt(rule)).map(|rule| (rule.source == RuleSource::Policy, PermissionWord::Ask)).max();
-    whole.max(parts.and_then(|parts| parts.into_iter().min())).max(doubts).map(|(_, word)| word)
-}
-
-fn target<'a>(rules: &OracleRules, tool_use: &'a ToolUse) -> RuleTarget<'a> {
-    RuleTarget::new(&tool_use.name, rules.tools.is_shell(&tool_use.name), &tool_use.input.to_json())
+impl JudgedUse {
+    fn said<'a>(&'a self, mode: Option<PermissionMode>, learnt: &'a [PermissionRule]) -> SaidOfUse<'a> {
+        SaidOfUse { hooks: self.hooks, check: self.check.as_ref(), mode, learnt }
+    }
 }
 
 fn learn(learnt: &mut Vec<PermissionRule>, word: PermissionWord, about: &str) {

@@ -1,4 +1,5 @@
-//! O-21, of the frame of requests: system prompt and tools of a request of the root are those of the settings (S-2).
+//! O-21, of the frame of requests: system prompt and tools of a request of the root are those of the settings (S-2). No request asks for
+//! a stream where the settings ask for none, but that for a summary (C-4).
 //!
 //! Where the host changes the settings of single requests (`changes`), nothing is asked.
 
@@ -21,6 +22,10 @@ pub(super) struct RequestFrameOracle {
 impl RequestFrameOracle {
     pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
         let settings = &rules.settings;
+        if sent.kind == RequestKind::Ordinary && sent.request.stream && !settings.stream && rules.keeps_own_words() {
+            found.ask(ORACLE);
+            found.add(ORACLE, format!("request {} asks for a stream, and the settings ask for none", sent.id));
+        }
         if self.is_known || sent.kind != RequestKind::Ordinary || !settings.session.changes.is_empty() {
             return;
         }

@@ -8,6 +8,9 @@ use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, ToolRun};
 use reenact_wire::prelude::*;
 
+/// The words of an engine behind a result that it cut have no more characters.
+const NOTE_CHARACTERS_MAX: u64 = 1_000;
+
 /// The tools of one agent that run, and what they returned until it is out.
 #[derive(Clone, Debug, Hash, Default)]
 pub(super) struct ResultLimitOracle {
@@ -22,6 +25,10 @@ struct ReturnedText {
     run: ToolRun,
     text: Arc<str>,
     is_too_large: bool,
+    /// How many characters go out of one that is too large: with the note of the engine behind them.
+    limit: u64,
+    /// Whether its first characters are told. Of one that was stopped, or stored, other words are.
+    is_kept_in_part: bool,
 }
 
 impl ResultLimitOracle {
@@ -38,7 +45,8 @@ impl ResultLimitOracle {
                 let is_stopped = self.stopped.contains(&run) || outcome.abort.is_some();
                 // In the place of nothing stand words of the engine.
                 if is_too_large || !is_stopped && !text.trim().is_empty() {
-                    self.returned.push(ReturnedText { run, text: text.clone(), is_too_large });
+                    let is_kept_in_part = is_too_large && !is_stopped;
+                    self.returned.push(ReturnedText { run, text: text.clone(), is_too_large, limit, is_kept_in_part });
                 }
             }
             Input::Cancel | Input::Interrupt { .. } => self.returned.retain(|returned| returned.is_too_large),
@@ -52,6 +60,7 @@ impl ResultLimitOracle {
             Effect::StartTool { run, tool_use } => self.running.push((*run, rules.tools.result_limit(&tool_use.name))),
             Effect::StopTool { run } => self.stopped.push(*run),
             Effect::StoreResult { run, .. } => {
+                self.returned.iter_mut().filter(|returned| returned.run == *run).for_each(|returned| returned.is_kept_in_part = false);
                 for returned in self.returned.extract_if(.., |returned| returned.run == *run).filter(|returned| !returned.is_too_large) {
                     let characters = returned.text.chars().count();
                     found.add(ORACLE, format!("the result of tool {run} is to be stored, and its {characters} characters fit its tool"));
@@ -60,9 +69,15 @@ impl ResultLimitOracle {
             Effect::Emit(Emission::User(message)) => {
                 for returned in self.returned.extract_if(.., |returned| returned.run == message.run) {
                     found.ask(ORACLE);
-                    let ReturnedText { run, text, is_too_large } = returned;
+                    let ReturnedText { run, text, is_too_large, limit, is_kept_in_part } = returned;
                     if is_too_large && *told == *text {
                         found.add(ORACLE, format!("the result of tool {run} went out whole, and it is too large for its tool"));
+                    } else if is_kept_in_part && is_cut(&text, told) && common_characters(&text, told) < limit {
+                        found
+                            .add(ORACLE, format!("less than the {limit} characters that it may have went out of the result of tool {run}"));
+                    } else if is_kept_in_part && told.chars().count() as u64 > limit + NOTE_CHARACTERS_MAX {
+                        found
+                            .add(ORACLE, format!("more than the {limit} characters that it may have went out of the result of tool {run}"));
                     } else if !is_too_large && !told.contains(text.trim()) && is_cut(&text, told) {
                         found.add(ORACLE, format!("the result of tool {run} did not go out whole, and it fits its tool"));
                     }
@@ -79,8 +94,12 @@ impl ResultLimitOracle {
     }
 }
 
+fn common_characters(returned: &str, told: &str) -> u64 {
+    returned.chars().zip(told.chars()).take_while(|(one, other)| one == other).count() as u64
+}
+
 /// Whether what was told begins as what was returned: other words altogether are O-24's.
 fn is_cut(returned: &str, told: &str) -> bool {
-    let common = returned.chars().zip(told.chars()).take_while(|(one, other)| one == other).count();
-    common > 0 && common * 4 >= returned.chars().count()
+    let common = common_characters(returned, told);
+    common > 0 && common * 4 >= returned.chars().count() as u64
 }

@@ -3,14 +3,16 @@
 
 use alloc::collections::BTreeMap;
 
-use reenact_engine::contract::{Agent, Effect, Emission, Environment, HookSubject, Input, Note, ToolRun};
+use reenact_engine::contract::{Agent, Effect, Emission, Environment, HookSubject, Input, Note, ToolRun, original_id};
 use reenact_engine::emission::ToolState;
-use reenact_engine::executor::class;
 use reenact_engine::schema::Validators;
 use reenact_engine::settings::{DiscardPolicy, InterruptBehaviour, ToolDefinition, ToolSafety};
 use reenact_engine::time::{Micros, Time};
+use reenact_shell::only_reads;
 use reenact_wire::block::{ToolInput, ToolUse};
+use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
+use reenact_wire::raw_json::RawObject;
 
 /// Whether a tool use may run beside others (T-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,9 +113,21 @@ impl ToolFacts {
     /// T-3: whether the tool says of this input, or the scenario of this use, that it may run beside others.
     pub(super) fn class(&self, tool_use: &ToolUse) -> ToolClass {
         match self.tool(&tool_use.name) {
-            Some(tool) if class::is_safe(tool.safety, &self.safe_uses, tool_use) => ToolClass::Safe,
+            Some(tool) if self.is_safe(tool.safety, tool_use) => ToolClass::Safe,
             _ => ToolClass::Exclusive,
         }
+    }
+
+    /// Read here once more, and not by the engine. Of a reissued answer the scenario knows the ids that it was written with (M-3).
+    fn is_safe(&self, safety: ToolSafety, tool_use: &ToolUse) -> bool {
+        let ToolInput::Valid(input) = &tool_use.input else { return false };
+        let of_scenario = |id: &str| self.safe_uses.get(id).copied();
+        let said = of_scenario(&tool_use.id).or_else(|| of_scenario(original_id(&tool_use.id)?));
+        said.unwrap_or_else(|| match safety {
+            ToolSafety::Always => true,
+            ToolSafety::Never | ToolSafety::Unknown => false,
+            ToolSafety::ByCommand => command_in(input).is_some_and(|command| only_reads(&command)),
+        })
     }
 
     /// Whether tools of a discarded attempt that an engine leaves running are nobody's any more (T-19).
@@ -263,6 +277,12 @@ impl RunningTools {
         asked.map_or_else(|| tools.class(tool_use), |(_, _, class, _)| *class)
     }
 
+    /// The run of the tool use that this effect, the latest one, says that the model asks for.
+    pub(super) fn latest_asked(&self, effect: &Effect) -> Option<ToolRun> {
+        let Effect::Emit(Emission::Assistant(message)) = effect else { return None };
+        self.asked.last().filter(|(_, run, ..)| run.request == message.id && message.block.as_tool_use().is_some()).map(|(_, run, ..)| *run)
+    }
+
     fn agents_are_done(&mut self, agent: &Agent, run: ToolRun) {
         self.tools.retain(|tool| !(tool.waits_for_agents && tool.run == run && tool.agent == *agent));
     }
@@ -331,4 +351,11 @@ pub(super) fn asked_tool(effect: &Effect) -> Option<&str> {
         Effect::RunHook { input, .. } => input.tool.as_deref(),
         _ => None,
     }
+}
+
+/// The command of an input; `None` where there are two, since nobody knows which one the tool runs.
+fn command_in(input: &Json) -> Option<String> {
+    let object = RawObject::parse(input.as_str()).ok()?;
+    let commands = object.members().filter(|(name, _)| *name == "command").count();
+    if commands == 1 { object.string("command").map(Cow::into_owned) } else { None }
 }

@@ -21,7 +21,8 @@ use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Note, Request, RequestId, Terminal};
 use reenact_engine::emission::{CompactTrigger, CompactionLevel};
 use reenact_engine::key::SharedValue;
-use reenact_wire::block::Block;
+use reenact_engine::texts::TextName;
+use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-35";
@@ -50,6 +51,8 @@ pub(super) struct SummaryOracle {
     failures: u32,
     /// A request for a summary with the breaker open, unless the user asked for it.
     suspect: Option<String>,
+    /// The prompts that ask for a summary, with what the user wants it to be about.
+    wishes: Vec<(u32, Arc<str>)>,
 }
 
 #[derive(Clone, Debug, Hash)]
@@ -63,6 +66,9 @@ struct LastRequest {
 
 impl SummaryOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
+        if let Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } = input {
+            self.wishes.extend(wish(content).map(|wish| (*prompt, wish)));
+        }
         self.due.on_input(input);
         self.source.on_input(input);
     }
@@ -83,8 +89,9 @@ impl SummaryOracle {
         let is_new = self.last.as_ref().is_none_or(|last| (last.id.prompt, last.id.turn) != (id.prompt, id.turn));
         self.last = Some(LastRequest { id, has_tools, kind, is_heard: false });
         if kind == RequestKind::Summary {
-            self.source.on_summary_request(id);
+            self.source.on_summary_request(sent);
             self.check_source(sent, is_new, found);
+            self.check_wish(rules, sent, found);
             self.on_summary(rules, id, is_new, has_tools, found);
         } else {
             self.has_asked = true;
@@ -105,6 +112,20 @@ impl SummaryOracle {
         }
     }
 
+    /// S-3: what the user wants a summary to be about stands in the request for it.
+    fn check_wish(&self, rules: &OracleRules, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
+        let is_told = rules.settings.session.slash_commands
+            && rules.keeps_own_words()
+            && rules.settings.texts.template(TextName::SummaryInstruction).contains("{instruction}");
+        let wish = self.wishes.iter().find(|(prompt, _)| *prompt == sent.id.prompt);
+        let Some((_, wish)) = wish.filter(|_| is_told) else { return };
+        found.ask(ORACLE);
+        let has_wish = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.contains(&**wish));
+        if !sent.request.messages.last().is_some_and(|last| last.content.iter().any(has_wish)) {
+            found.add(ORACLE, format!("request {} asks for a summary, and says nothing of what the user wants: {wish}", sent.id));
+        }
+    }
+
     /// `told` is the text of a result.
     pub(super) fn on_effect(&mut self, rules: &OracleRules, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
         self.results.on_effect(rules, effect, found);
@@ -114,6 +135,9 @@ impl SummaryOracle {
             Effect::Emit(Emission::CompactBoundary { trigger, .. }) => self.on_compacted(rules, *trigger, found),
             Effect::Emit(Emission::Hidden { why, text, .. }) if &**why == SUMMARY => self.source.on_summary(text, found),
             Effect::Emit(emission) => {
+                if let Emission::Answered { usage, .. } = emission {
+                    self.source.on_count(usage);
+                }
                 let id = match emission {
                     Emission::Assistant(message) => message.id,
                     Emission::Answered { id, .. } | Emission::StreamEvent { id, .. } => *id,
@@ -123,17 +147,22 @@ impl SummaryOracle {
                     last.is_heard = true;
                 }
             }
-            Effect::Note(Note::Compaction { level: CompactionLevel::Auto | CompactionLevel::Reactive, ran: false, .. }) => {
+            Effect::Note(Note::Compaction { level: level @ (CompactionLevel::Auto | CompactionLevel::Reactive), ran: false, .. }) => {
+                // Where the API has refused a prompt for its length it has counted it.
+                if *level == CompactionLevel::Auto {
+                    self.source.on_failure(rules, found);
+                }
                 self.has_failed |= self.tries > 0;
             }
-            Effect::Finished { terminal, .. } => {
+            Effect::Finished { prompt, terminal } => {
                 let is_stopped = matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools | Terminal::MaxBudget);
                 if !is_stopped && (self.has_asked || *terminal == Terminal::BlockingLimit) {
                     self.count_failure(found);
                 }
                 let (results, due) = (core::mem::take(&mut self.results), core::mem::take(&mut self.due));
                 let (files, asked) = (core::mem::take(&mut self.files), self.asked.take());
-                *self = Self { results, due, files, asked, failures: self.failures, ..Self::default() };
+                let wishes = core::mem::take(&mut self.wishes).into_iter().filter(|(of, _)| of != prompt).collect();
+                *self = Self { results, due, files, asked, wishes, failures: self.failures, ..Self::default() };
             }
             _ => (),
         }
@@ -142,7 +171,7 @@ impl SummaryOracle {
     fn on_summary(&mut self, rules: &OracleRules, id: RequestId, is_new: bool, has_tools: bool, found: &mut OracleFindings<'_>) {
         found.ask(ORACLE);
         let settings = &rules.settings.compaction;
-        if has_tools && !settings.summary_tools {
+        if has_tools && !settings.summary_tools && rules.keeps_own_words() {
             found.add(ORACLE, format!("request {id} asks for a summary and offers tools"));
         }
         if !is_new {
@@ -177,4 +206,12 @@ impl SummaryOracle {
         self.failures += u32::from(core::mem::take(&mut self.has_failed));
         self.suspect.take().into_iter().for_each(|text| found.add(ORACLE, text));
     }
+}
+
+/// The words of the user about the summary, with the command for one.
+fn wish(content: &[Block]) -> Option<Arc<str>> {
+    let [only] = content else { return None };
+    let BlockKind::Text(text) = only.kind() else { return None };
+    let wish = text.trim().strip_prefix("/compact")?;
+    wish.starts_with(char::is_whitespace).then(|| wish.trim().into())
 }

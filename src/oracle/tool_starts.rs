@@ -90,7 +90,9 @@ impl ToolStartOracle {
         effect: &Effect,
         found: &mut OracleFindings<'_>,
     ) {
-        self.structured_outputs.on_effect(effect, speech, found);
+        let session = &rules.settings.session;
+        let wants_structured_output = session.json_schema.is_some() && rules.tools.knows(structured_outputs::TOOL);
+        self.structured_outputs.on_effect(wants_structured_output, effect, speech, found);
         match effect {
             Effect::StartTool { run, tool_use } | Effect::StartAgent { run, tool_use } => {
                 self.check_order(*run, class.unwrap_or(ToolClass::Exclusive), found);

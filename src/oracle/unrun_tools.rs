@@ -1,6 +1,7 @@
 //! O-33: a tool use that was answered without having run has a reason of its own (T-12 to T-15, T-21 to T-24). After the failure of a shell tool nothing else
 //! of the same answer starts, or without streaming execution of the same batch (T-13, T-20). The words of a tool that was told to stop are not its result, and
-//! an aborted prompt does not end before it has ended or its grace is over (T-15a).
+//! an aborted prompt does not end before it has ended or its grace is over (T-15a). Where refusals have notes,
+//! tools of an answer that the model refuses are told to stop.
 //!
 //! Reasons are: an abort of the prompt, a discarded attempt, a hook, a check, a person or a rule that is against it, an unknown tool, an input that does not
 //! fit, and a sibling that failed. Which of them the engine names is not looked at. Where rules of permissions or a limit on money decide inside of the engine,
@@ -17,6 +18,7 @@ use reenact_engine::permission::PermissionWord;
 use reenact_engine::settings::SiblingAbort;
 use reenact_engine::time::Time;
 use reenact_wire::block::{BlockKind, ToolUse};
+use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-33";
@@ -37,6 +39,8 @@ pub(super) struct UnrunToolOracle {
     /// The shell tools that failed, once their results are out.
     failed: Vec<(ToolRun, ToolBatch)>,
     stopped: Vec<StoppedTool>,
+    /// The tools of a refused answer that run, until they are told to stop; each with whether the answer is over.
+    refused: Vec<(ToolRun, bool)>,
 }
 
 /// The tool uses of one answer that are siblings: without streaming execution consecutive safe ones, or a single one (T-20); otherwise all.
@@ -69,12 +73,20 @@ struct AskedUse {
     /// A shell tool: its failure, if it is one that aborts its siblings.
     is_shell: bool,
     has_failed: bool,
+    /// It has ended, or has its result.
+    is_over: bool,
 }
 
 impl UnrunToolOracle {
     /// `returned` is the text of a tool that ends.
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input, returned: Option<&str>, found: &mut OracleFindings<'_>) {
         self.judge(found);
+        for (run, _) in self.refused.extract_if(.., |(_, is_over)| *is_over) {
+            found.add(ORACLE, format!("tool {run} of an answer that the model refused runs on, and was not told to stop"));
+        }
+        if let Input::End { id, .. } = input {
+            self.refused.iter_mut().filter(|(run, _)| run.request == *id).for_each(|(_, is_over)| *is_over = true);
+        }
         self.is_aborted |= matches!(input, Input::Interrupt { .. });
         match input {
             Input::Stream { id, event } => self.on_event(*id, event.payload()),
@@ -140,6 +152,7 @@ impl UnrunToolOracle {
             Effect::StartTool { run, .. } => self.on_start(rules, *run, false, found),
             Effect::StartAgent { run, .. } => self.on_start(rules, *run, true, found),
             Effect::StopTool { run } => {
+                self.refused.retain(|(refused, _)| refused != run);
                 let is_agent = self.uses.iter().any(|asked| asked.run == *run && asked.is_agent);
                 let grace = if is_agent { Micros::ZERO } else { rules.settings.tool_grace };
                 self.stopped.push(StoppedTool { run: *run, until: found.at + grace, returned: "".into() });
@@ -151,7 +164,10 @@ impl UnrunToolOracle {
             }
             // The model took its words back.
             Effect::Emit(Emission::Answered { id, stop_reason, .. }) if stop_reason.as_deref() == Some("refusal") => {
-                self.uses.retain(|asked| asked.run.request != *id);
+                let refused = self.uses.extract_if(.., |asked| asked.run.request == *id);
+                let is_left = |asked: &AskedUse| rules.settings.refusal_notes && asked.is_started && !asked.is_over;
+                let running = refused.filter(is_left).map(|asked| (asked.run, false));
+                self.refused.extend(running.filter(|(run, _)| !self.stopped.iter().any(|stopped| stopped.run == *run)));
             }
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) | Effect::Emit(Emission::ModelFallback { id, .. }) => {
                 self.uses.retain(|asked| asked.run.request != *id);
@@ -204,11 +220,14 @@ impl UnrunToolOracle {
             is_suspect: false,
             is_shell: rules.tools.is_shell(&tool_use.name),
             has_failed: false,
+            is_over: false,
         });
     }
 
     /// A tool ended by itself.
     fn on_outcome(&mut self, rules: &OracleRules, (at, run): (Time, ToolRun), (outcome, returned): (&ToolOutcome, &str)) {
+        self.uses.iter_mut().filter(|asked| asked.run == run).for_each(|asked| asked.is_over = true);
+        self.refused.retain(|(refused, _)| *refused != run);
         if let Some(stopped) = self.stopped.iter_mut().find(|stopped| stopped.run == run) {
             stopped.returned = returned.trim().into();
             stopped.until = stopped.until.min(at);
@@ -246,6 +265,7 @@ impl UnrunToolOracle {
             }
         }
         let Some(asked) = self.uses.iter_mut().find(|asked| asked.run == run) else { return };
+        asked.is_over = true;
         if !asked.is_started {
             found.ask(ORACLE);
         }
@@ -295,6 +315,10 @@ impl SiblingFailures {
     }
 
     fn holds(self, outcome: &ToolOutcome) -> bool {
+        // T-25: a call that returns nothing has failed, and its command need not have.
+        if !outcome.is_error && outcome.content == Json::default() {
+            return self.which == SiblingAbort::Any && outcome.abort.is_none();
+        }
         let is_of_command = match outcome.cause {
             Some(FailureCause::NotStarted | FailureCause::TimedOut | FailureCause::Panicked) => true,
             Some(FailureCause::ExitCode) | None => self.exit_code_counts,

@@ -28,6 +28,16 @@ impl Conversation {
         }
     }
 
+    /// The newest answer was broken off in its thinking, and is kept without it.
+    pub(crate) fn note_lost_thinking(&mut self) {
+        let Some(last) =
+            self.items.last_mut().filter(|last| last.is_answer() && !last.message.content.first().is_some_and(Block::is_thinking))
+        else {
+            return;
+        };
+        *last = Arc::new(ConversationItem { lacks_thinking: true, ..ConversationItem::clone(last) });
+    }
+
     fn strip_signatures_from(&mut self, from: usize) {
         for index in (from..self.items.len()).rev() {
             let message = &self.items[index].message;

@@ -27,8 +27,7 @@ pub(super) fn class_of(env: &Environment, tool_use: &ToolUse, problem: Option<&I
 }
 
 /// Whether a use of a tool that says `safety` of itself may run beside others. `safe_uses` is what is said of single uses.
-#[doc(hidden)]
-pub fn is_safe(safety: ToolSafety, safe_uses: &BTreeMap<Arc<str>, bool>, tool_use: &ToolUse) -> bool {
+fn is_safe(safety: ToolSafety, safe_uses: &BTreeMap<Arc<str>, bool>, tool_use: &ToolUse) -> bool {
     let ToolInput::Valid(input) = &tool_use.input else { return false };
     said_of(safe_uses, &tool_use.id).unwrap_or_else(|| match safety {
         ToolSafety::Always => true,

@@ -58,13 +58,13 @@ impl<'a> RuleTarget<'a> {
     }
 
     /// Whether a rule asks or denies some commands, and it is not known whether this is one of them.
-    pub fn is_in_doubt(&self, rule: &PermissionRule) -> bool {
+    fn is_in_doubt(&self, rule: &PermissionRule) -> bool {
         let has_pattern = || parts(&rule.about).is_some_and(|(name, pattern)| pattern.is_some() && glob(name, self.tool));
         self.is_shell && !self.programs.are_all && rule.word != PermissionWord::Allow && has_pattern() && !self.fits(rule)
     }
 
     /// Whether this rule alone has a word about the use.
-    pub fn fits(&self, rule: &PermissionRule) -> bool {
+    fn fits(&self, rule: &PermissionRule) -> bool {
         let Some((_, pattern)) = parts(&rule.about).filter(|(name, _)| glob(name, self.tool)) else { return false };
         let (Some(pattern), Some(argument)) = (pattern, &self.argument) else { return pattern.is_none() };
         match (self.is_shell, rule.word) {
@@ -78,13 +78,8 @@ impl<'a> RuleTarget<'a> {
         }
     }
 
-    /// The simple commands of the use; none of a tool that is no shell, and of a text that cannot be read.
-    pub fn commands(&self) -> &[CommandText] {
-        &self.commands
-    }
-
     /// Whether a rule allows one of the simple commands.
-    pub fn allows(&self, rule: &PermissionRule, command: &CommandText) -> bool {
+    fn allows(&self, rule: &PermissionRule, command: &CommandText) -> bool {
         let fits = |pattern: Option<&str>| pattern.is_none_or(|pattern| glob(pattern, &command.text) && !command.writes);
         rule.word == PermissionWord::Allow && parts(&rule.about).is_some_and(|(name, pattern)| glob(name, self.tool) && fits(pattern))
     }

@@ -101,6 +101,7 @@ impl Query {
             QueryState::Calling(call) => {
                 // Q-10a: consumers are given what the model was saying; it is no part of the conversation.
                 call.unfinished().into_iter().for_each(|message| scope.effects.push(Effect::Emit(Emission::Aborted(message))));
+                self.turn.has_lost_thinking = call.has_unfinished_thinking();
                 call.abort(scope.now, scope.effects);
                 self.leave_call(scope);
                 Terminal::AbortedStreaming
@@ -173,6 +174,9 @@ impl Query {
             return;
         }
         scope.memory.keep_answer(&self.turn.blocks, None);
+        if self.turn.has_lost_thinking {
+            scope.memory.conversation.note_lost_thinking();
+        }
         if let Some(first) = self.turn.blocks.first() {
             let mut results = self.executor.results(&scope.env.settings);
             results.extend(self.executor.attachments());

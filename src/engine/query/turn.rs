@@ -14,6 +14,8 @@ pub(super) struct QueryTurn {
     told: Option<Box<Emission>>,
     /// The tokens of the answer, once it is complete.
     pub(super) usage: Option<Usage>,
+    /// Whether it was broken off in its thinking, which other blocks of it do not wait for (Q-10a).
+    pub(super) has_lost_thinking: bool,
     /// Whether the model refused to say more, and is to be told so behind the results.
     pub(super) is_refused: bool,
 }

@@ -1,6 +1,6 @@
-//! O-35, second half: an old result that is cleared is never among the newest that are to be kept (C-2).
+//! O-35, second half: an old result that is cleared is never among the newest that are to be kept, and *local* all that are older are cleared (C-2).
 //!
-//! *Local*: the request shows the placeholder in the place of the result. *Cached*: the request says how many the API is to keep, and a boundary
+//! *Local*: the request shows the placeholder in the place of the result. A result that is no longer than the placeholder stays. *Cached*: the request says how many the API is to keep, and a boundary
 //! says which results were cleared.
 
 use alloc::collections::BTreeSet;
@@ -16,6 +16,7 @@ use reenact_engine::texts::TextName;
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json;
 use reenact_wire::raw_json::RawObject;
+use reenact_wire::tokens;
 
 /// The tools whose results can be had again (C-2).
 const CLEARABLE: [&str; 8] = ["Read", "Bash", "Grep", "Glob", "WebFetch", "WebSearch", "Edit", "Write"];
@@ -31,6 +32,8 @@ pub(super) struct ClearedResultOracle {
     is_narrowed: bool,
     /// The same, since the conversation began.
     was_narrowed: bool,
+    /// Whether a message of the user joined results. Such a result stays, and an engine need not count it among the newest.
+    has_joined: bool,
 }
 
 impl ClearedResultOracle {
@@ -41,7 +44,10 @@ impl ClearedResultOracle {
             return;
         }
         match mode {
-            MicrocompactMode::Local => self.check_placeholders(rules, id, request, found),
+            MicrocompactMode::Local => {
+                self.check_placeholders(rules, id, request, found);
+                self.check_old(rules, id, request, found);
+            }
             _ => check_edit(rules, id, request, found),
         }
         self.is_narrowed = false;
@@ -53,6 +59,7 @@ impl ClearedResultOracle {
             Effect::Note(Note::Compaction { level: CompactionLevel::Collapse | CompactionLevel::Snip, ran: true, .. }) => {
                 (self.is_narrowed, self.was_narrowed) = (true, true);
             }
+            Effect::Emit(Emission::QueuedCommand { .. }) => self.has_joined = true,
             Effect::Emit(Emission::CompactBoundary { .. }) => *self = Self::default(),
             Effect::Emit(Emission::MicrocompactBoundary { tool_use_ids, .. })
                 if rules.settings.compaction.microcompact == MicrocompactMode::Cached && !self.was_narrowed =>
@@ -65,6 +72,23 @@ impl ClearedResultOracle {
                 }
             }
             _ => (),
+        }
+    }
+
+    /// The results that are older than those to be kept.
+    fn check_old(&self, rules: &OracleRules, id: RequestId, request: &Request, found: &mut OracleFindings<'_>) {
+        if self.has_joined {
+            return;
+        }
+        let placeholder = rules.settings.texts.template(TextName::ClearedResult);
+        let results = results(request);
+        let old = results.len().saturating_sub(rules.settings.compaction.keep_results as usize);
+        let least = tokens::tokens_of_text(placeholder);
+        for (tool_use_id, block) in &results[..old] {
+            found.ask(ORACLE);
+            if block.result_text().as_deref() != Some(placeholder) && tokens::block(block) > least {
+                found.add(ORACLE, format!("request {id} has the old result of {tool_use_id}, and it is to be cleared"));
+            }
         }
     }
 

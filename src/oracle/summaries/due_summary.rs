@@ -2,7 +2,7 @@
 //! conversation is summarised before that request (C-4).
 //!
 //! It is asked of engines that note phases or transitions: another one may have other habits. In doubt the summary counts as impossible: after as many
-//! summaries as may fail in a row, where a hook has a word, and where something was taken out of the conversation since.
+//! summaries as may fail in a row, where a hook has a word, and where something was taken out of the conversation since, as thinking is for another model.
 
 use super::ORACLE;
 use crate::request_kind::{RequestKind, SentRequest};
@@ -24,6 +24,9 @@ pub(super) struct DueSummaryOracle {
     failures_max: u32,
     /// Something stood against a compaction since the last request.
     is_hindered: bool,
+    /// The model of the last request, and whether a model has thought: another one goes on without that.
+    model: Option<Arc<str>>,
+    has_thought: bool,
 }
 
 impl DueSummaryOracle {
@@ -44,6 +47,10 @@ impl DueSummaryOracle {
         let SentRequest { id, request, kind } = sent;
         if kind == RequestKind::ToolSummary {
             return;
+        }
+        let is_other_model = self.model.replace(request.model.clone()).is_some_and(|model| model != request.model);
+        if is_other_model && self.has_thought {
+            self.counted = None;
         }
         let is_hindered = core::mem::take(&mut self.is_hindered) || self.failures_max >= rules.settings.compaction.max_failures;
         self.failures_max += u32::from(kind != RequestKind::Ordinary);
@@ -83,6 +90,7 @@ impl DueSummaryOracle {
                 self.heard = usage.context_tokens().filter(|_| is_kept).map(|tokens| (*id, tokens));
                 self.counted = None;
             }
+            Emission::Assistant(message) => self.has_thought |= message.block.is_thinking(),
             Emission::CompactBoundary { .. } => (self.counted, self.failures_max) = (None, 0),
             Emission::SnipBoundary { .. }
             | Emission::MicrocompactBoundary { .. }

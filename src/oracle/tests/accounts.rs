@@ -85,3 +85,17 @@ fn o_32_nothing_begins_when_the_money_is_spent() {
     assert_eq!(story(COST), 1);
     assert_eq!(story(COST + 1), 0);
 }
+
+#[test]
+fn o_32_and_s_1_each_model_has_its_own_tokens() {
+    let broken = |models: &[(&str, u64)]| {
+        let usage = |output| Usage { input_tokens: Some(10), output_tokens: Some(output), ..Usage::default() };
+        let usage_by_model = models.iter().map(|(model, output)| (Arc::from(*model), usage(*output))).collect();
+        let (api_duration, stop_reason) = (Micros::from_millis(2), Some("end_turn".into()));
+        let result = ResultMessage { api_duration, stop_reason, usage: usage(7), usage_by_model, cost: NanoUsd(COST), ..result_of(1, "") };
+        EventStory::new().answers().effect(Effect::Emit(Emission::Result(Box::new(result)))).times_broken("O-32")
+    };
+    assert_eq!(broken(&[("claude-sonnet-4-5", 7)]), 0);
+    assert_eq!(broken(&[("claude-sonnet-4-5", 6)]), 1);
+    assert_eq!(broken(&[("claude-opus-4-1", 7)]), 1, "it said nothing");
+}

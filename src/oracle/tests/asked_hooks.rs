@@ -98,3 +98,11 @@ fn o_26_and_q_16_a_stop_hook_knows_of_the_objections_before_it() {
     let aborted = objects().effect(Effect::Finished { prompt: 1, terminal: Terminal::AbortedStreaming });
     assert_eq!(asks(aborted, hook(0, 2), false).about_hooks(), 0, "another prompt begins anew");
 }
+
+#[test]
+fn o_26_a_hook_is_asked_about_the_tools_that_it_is_for() {
+    let asked = |matcher, event| EventStory::with_hooks(&[(BEFORE, matcher)]).runs(0, event).about_hooks();
+    assert_eq!((asked(None, BEFORE), asked(Some("W|R"), BEFORE)), (0, 0));
+    assert_eq!(asked(Some("W"), BEFORE), 1, "it is for another tool");
+    assert_eq!(asked(None, AFTER), 1, "it is for another event");
+}

@@ -1,7 +1,7 @@
 //! No tool starts against the rules of permissions, and nobody is asked without need (O-22).
 
 use super::*;
-use reenact_engine::contract::HookOutcome;
+use reenact_engine::contract::{FailureCause, HookOutcome, Note};
 use reenact_engine::permission::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck};
 use reenact_engine::settings::{CommandAction, SlashCommand};
 
@@ -122,4 +122,76 @@ fn o_22_a_command_brings_rules_when_its_prompt_begins() {
     assert_eq!(given().effect(begins.clone()).asks_about_ls("R").o_22(), 1, "nobody need be asked");
     assert_eq!(given().effect(begins).starts("R", 0, LS).o_22(), 0);
     assert_eq!(given().asks_about_ls("R").o_22(), 0, "it waits");
+}
+
+/// The tool uses that the model asks for, one after the other, are not permitted.
+fn refuses(story: EventStory, input: &str) -> usize {
+    let tool_use = ToolUse { input: ToolInput::Valid(Json::trusted(input)), ..tool_use("R", 0) };
+    let block = Block::assembled(BlockKind::ToolUse(tool_use), Json::trusted("{}"));
+    story.says(block).effect(Effect::Note(Note::ToolFailed { run: run(0), cause: FailureCause::Refused })).o_22()
+}
+
+#[test]
+fn o_22_a_tool_is_refused_because_something_denies_it() {
+    use PermissionWord::{Allow, Deny};
+    assert_eq!(refuses(under(PermissionMode::Default, &[rule(Deny, "R(l*)")]), LS), 0);
+    assert_eq!(refuses(under(PermissionMode::Default, &[rule(Deny, "R(rm *)")]), LS), 1);
+    assert_eq!(refuses(under(PermissionMode::Plan, &[]), LS), 0, "it does not only read");
+    assert_eq!(refuses(under(PermissionMode::Bypass, &[rule(Allow, "R")]), LS), 1);
+    let check = ToolCheck { permission: Some(Deny), ..ToolCheck::default() };
+    let checked = |mode| under(mode, &[]).input(Input::ToolChecked { run: run(0), check: check.clone() });
+    assert_eq!(refuses(checked(PermissionMode::Default), LS), 0, "the tool denies it");
+    assert_eq!(refuses(checked(PermissionMode::Bypass), LS), 1, "the mode overrides the tool");
+    let other = HookOutcome { updated_input: Some(Json::trusted("{}")), ..HookOutcome::default() };
+    let changed = under(PermissionMode::Default, &[]).says(use_block("R", 0)).runs_hook(0).hook_ends(0, other);
+    let refused = changed.effect(Effect::Note(Note::ToolFailed { run: run(0), cause: FailureCause::Refused }));
+    assert_eq!(refused.o_22(), 0, "what it was refused for is not seen");
+}
+
+#[test]
+fn o_22_and_p_2_a_tool_that_denies_does_not_start() {
+    let check = ToolCheck { permission: Some(PermissionWord::Deny), ..ToolCheck::default() };
+    let checked = |story: EventStory| story.input(Input::ToolChecked { run: run(0), check: check.clone() }).starts("R", 0, LS).o_22();
+    assert_eq!(checked(EventStory::new()), 1, "without any rules, too");
+    assert_eq!(checked(under(PermissionMode::Bypass, &[])), 0);
+    let policy = PermissionRule { source: RuleSource::Policy, ..rule(PermissionWord::Allow, "R") };
+    assert_eq!(checked(under(PermissionMode::Default, &[policy])), 0, "a policy decides");
+    assert_eq!(checked(under(PermissionMode::Default, &[rule(PermissionWord::Allow, "R")])), 1, "another rule does not");
+}
+
+/// P-1 and P-2, for commands of a shell: what starts unasked.
+#[test]
+fn o_22_and_p_2_commands_of_a_shell_are_read_one_by_one() {
+    use PermissionWord::{Allow, Ask, Deny};
+    let starts = |rules: &[PermissionRule], command: &str| {
+        let mut environment = environment(|settings| {
+            settings.permissions =
+                Some(PermissionSettings { rules: rules.to_vec(), dedicated_tools: true, ..PermissionSettings::default() });
+        });
+        environment.tools[0].shell = true;
+        let story =
+            EventStory { oracles: Oracles::new(&environment), at: Time::ZERO }.input(Input::Prompt { prompt: 1, content: [].into() });
+        let input = format!(r#"{{"command":{command:?},"sandbox":{}}}"#, command.starts_with("echo"));
+        story.starts("R", 0, &input).o_22() == 0
+    };
+    let git = [rule(Allow, "R(git *)")];
+    for (rules, command, expected) in [
+        (&git[..], "git log", true),
+        (&git, "git log; make", false),
+        (&git, "git log > a", false),
+        (&git, "git log; git show", true),
+        (&[rule(Allow, "R(*)")], "make", true),
+        (&[rule(Allow, "R(make)")], "make", true),
+        (&[rule(Allow, "R(mak)")], "make", false),
+        (&[rule(Allow, "R"), rule(Deny, "R(rm *)")], "sudo rm a", false),
+        (&[rule(Allow, "R"), rule(Ask, "R(rm *)")], "make $(rm a)", false),
+        (&[rule(Allow, "R"), rule(Deny, "R(rm *)")], "make \"$a", false),
+        (&[], "echo a", true),
+        (&[], "echo a > b", false),
+        (&[], "echo a; rm b", false),
+        (&[rule(Allow, "R")], "cat a", false),
+        (&[rule(Allow, "R(cat *)")], "make | cat", false),
+    ] {
+        assert_eq!(starts(rules, command), expected, "{command} with {rules:?}");
+    }
 }

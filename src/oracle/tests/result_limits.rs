@@ -33,3 +33,15 @@ fn o_13_and_t_27_a_result_that_fits_its_tool_goes_out_whole() {
     let stopped = asked().effect(Effect::StopTool { run: run(0) }).input(returned(text));
     assert_eq!(stopped.result_says("Stopped.").times_broken("O-13"), 0, "it was told to stop");
 }
+
+#[test]
+fn o_13_and_t_27_as_much_goes_out_of_a_cut_result_as_may() {
+    let told = |text: &str| {
+        let story = EventStory::with(|settings| settings.pipeline.result_limit = 8);
+        let returned = Arc::new(ToolOutcome::text("ninety-nine"));
+        story.asks("R", 0).input(Input::ToolEnded { run: run(0), outcome: returned }).result_says(text).times_broken("O-13")
+    };
+    assert_eq!(told("ninety-n [3 of 11 left out]"), 0);
+    assert_eq!(told("ninety [5 of 11 left out]"), 1, "it may have more");
+    assert_eq!(told(&format!("ninety-n{}", "o".repeat(2_000))), 1, "it may not have so much");
+}

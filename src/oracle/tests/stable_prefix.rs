@@ -94,3 +94,13 @@ fn o_21_nothing_of_a_cleared_conversation_is_sent() {
     assert_eq!(sends(cleared("/model n", Terminal::Completed)), 0, "another command");
     assert_eq!(sends(cleared("/clear", Terminal::AbortedStreaming)), 0, "nobody knows");
 }
+
+#[test]
+fn o_21_no_request_asks_for_a_stream_against_the_settings() {
+    let asks = |stream: bool| {
+        let request = Request { stream, ..Request::new("m", 1) };
+        let story = EventStory::with(|settings| settings.stream = false);
+        story.effect(Effect::Request { id: ASKED, request: Arc::new(request) }).times_broken("O-21")
+    };
+    assert_eq!((asks(false), asks(true)), (0, 1));
+}

@@ -252,3 +252,59 @@ fn o_24_a_file_is_attached_as_it_was_read_last() {
     assert_eq!(attached("/b: b is old, and has a line"), 1);
     assert_eq!(attached("nothing"), 0);
 }
+
+#[test]
+fn o_35_and_s_3_a_summary_is_asked_for_as_the_user_wishes() {
+    let asked_for = |command: &str, words: &str| {
+        let story = EventStory::new().input(Input::Prompt { prompt: 2, content: [Block::text(command)].into() });
+        let prompt = format!("{}{words}", TextName::SummaryPrompt.ours());
+        story.asks_last(asked(2, 1), &[Block::text("hi"), Block::text(&prompt)], false).o_35()
+    };
+    assert_eq!(asked_for("/compact keep the names", " Also: keep the names"), 0);
+    assert_eq!(asked_for("/compact keep the names", ""), 1);
+    assert_eq!(asked_for("/compact", ""), 0);
+    assert_eq!(asked_for("/compacted keep the names", ""), 0, "it is another command");
+}
+
+#[test]
+fn o_35_and_c_4_a_summary_that_came_whole_is_taken() {
+    let said = |text: &str, end: &str| {
+        let old = Message::user(vec![Block::text(&"What was said. ".repeat(60))]);
+        let request = Request::new("m", 1).with_messages([old, Message::user(vec![Block::text(TextName::SummaryPrompt.ours())])]);
+        let story = EventStory::new().effect(Effect::Request { id: ASKED, request: Arc::new(request) });
+        let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+        let delta = format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":{text:?}}}}}"#);
+        let end = format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{end}"}},"usage":{{"output_tokens":7}}}}"#);
+        story.hears(ASKED, &[start, &delta, &end, r#"{"type":"message_stop"}"#])
+    };
+    let failed = || Effect::Note(Note::Compaction { level: CompactionLevel::Auto, ran: false, why: "".into(), before: 9, after: 9 });
+    assert_eq!(said("In short.", "end_turn").effect(failed()).o_35(), 1);
+    assert_eq!(said("", "end_turn").effect(failed()).o_35(), 0, "it is empty");
+    assert_eq!(said("In short.", "max_tokens").effect(failed()).o_35(), 0, "it was cut off");
+    assert_eq!(said(&"In short. ".repeat(90), "end_turn").effect(failed()).o_35(), 0, "it is no smaller");
+    assert_eq!(said("In short.", "end_turn").input(Input::Cancel).effect(failed()).o_35(), 0, "the user ended it");
+    let hidden = |text: &str| Effect::Emit(Emission::Hidden { uuid: "u".into(), why: "summary".into(), text: text.into() });
+    let taken = |text: &str| said("In short.\nAnd so on.", "end_turn").effect(hidden(text)).times_broken("O-5");
+    assert_eq!(taken("Before:\n\nIn short.\nAnd so on."), 0);
+    assert_eq!(taken("Before:\n\nIn short."), 1, "words are lost");
+}
+
+#[test]
+fn o_35_and_c_2_what_is_older_than_the_newest_results_is_cleared() {
+    let story = || {
+        EventStory::with(|settings| {
+            settings.compaction.microcompact = MicrocompactMode::Local;
+            settings.compaction.keep_results = 1;
+        })
+    };
+    let long = "Many words of a file. ".repeat(9);
+    let old = |text: &str| Block::tool_result("t0", &Json::from_value(text), false);
+    let asks = |old: Block| {
+        let uses: &[Block] = &[use_block("Read", 0), use_block("Read", 1)];
+        let newest = Block::tool_result("t1", &Json::from_value(&*long), false);
+        story().request(1, &[(Role::User, &[]), (Role::Assistant, uses), (Role::User, &[old, newest])]).o_35()
+    };
+    assert_eq!(asks(old(TextName::ClearedResult.ours())), 0);
+    assert_eq!(asks(old(&long)), 1);
+    assert_eq!(asks(old("x")), 0, "the placeholder would be longer");
+}

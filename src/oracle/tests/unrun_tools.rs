@@ -102,3 +102,14 @@ fn o_33_an_aborted_prompt_ends_when_its_tools_have_ended_or_their_grace_is_over(
     let discarded = Effect::Note(Note::Discarded { id: ASKED, running: Vec::new() });
     assert_eq!(ends(stopped(5).effect(discarded)), 0, "nobody waits for the tools of a discarded attempt");
 }
+
+#[test]
+fn o_33_a_tool_of_a_refused_answer_is_told_to_stop() {
+    let refused = |notes: bool| {
+        let answered = Emission::Answered { uuid: None, id: ASKED, stop_reason: Some("refusal".into()), usage: Default::default() };
+        let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
+        EventStory::with(|settings| settings.refusal_notes = notes).asks("R", 0).effect(Effect::Emit(answered)).input(end)
+    };
+    assert_eq!((refused(true).unrun(), refused(false).unrun()), (1, 0));
+    assert_eq!(refused(true).effect(Effect::StopTool { run: run(0) }).unrun(), 0);
+}

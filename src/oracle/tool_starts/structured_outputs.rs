@@ -1,17 +1,18 @@
-//! O-25, of structured output: what a prompt has as its structured output is the input of a call of the tool for it, and that call went well (S-9).
+//! O-25, of structured output: what a prompt has as its structured output is the input of a call of the tool for it, and that call went well (S-9). A prompt
+//! that completed after such a call has one.
 //!
 //! A hook or a person may change an input. The model's own and the one that the call had both count.
 
 use super::INPUT;
 use crate::OracleFindings;
 use crate::speech::{ModelSpeech, SaidBlock};
-use reenact_engine::contract::{Effect, Emission, RequestId, ToolRun, ToolUse};
+use reenact_engine::contract::{Effect, Emission, RequestId, Terminal, ToolRun, ToolUse};
 use reenact_wire::block::{BlockKind, ToolInput};
 use reenact_wire::json::Json;
 use reenact_wire::prelude::*;
 
 /// The name of the tool.
-const TOOL: &str = "StructuredOutput";
+pub(super) const TOOL: &str = "StructuredOutput";
 
 /// The calls of the prompts of one agent that are not over.
 #[derive(Clone, Debug, Default, Hash)]
@@ -31,7 +32,8 @@ struct StructuredCall {
 }
 
 impl StructuredOutputOracle {
-    pub(super) fn on_effect(&mut self, effect: &Effect, speech: Option<&ModelSpeech>, found: &mut OracleFindings<'_>) {
+    /// `is_enforced`: the settings want structured output.
+    pub(super) fn on_effect(&mut self, is_enforced: bool, effect: &Effect, speech: Option<&ModelSpeech>, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Assistant(message)) => {
                 let Some(tool_use) = message.block.as_tool_use() else { return };
@@ -54,6 +56,11 @@ impl StructuredOutputOracle {
             Effect::Emit(Emission::Result(result)) => {
                 if let Some(json) = &result.structured_output {
                     self.judge(json, "the structured output of the result", found);
+                } else if is_enforced && result.terminal == Terminal::Completed {
+                    let of_prompt = |call: &&StructuredCall| call.run.request.prompt == result.prompt;
+                    if let Some(call) = self.calls.iter().filter(of_prompt).find(|call| call.is_fine) {
+                        found.add(INPUT, format!("the result has no structured output, and {TOOL} was called for it ({})", call.run));
+                    }
                 }
             }
             Effect::Finished { prompt, .. } => {

@@ -28,7 +28,7 @@ const TABLE: &[(&str, RoomImports)] = &[
     ("scenario", RoomImports::Import(&["wire", "engine", "tools"])),
     ("transcript", RoomImports::Import(&["wire", "engine"])),
     ("world", RoomImports::Import(&["wire", "engine", "tools", "scenario"])),
-    ("oracle", RoomImports::Import(&["wire", "engine", "transcript"])),
+    ("oracle", RoomImports::Import(&["wire", "shell", "engine", "transcript"])),
     ("sim", RoomImports::Import(&["wire", "engine", "tools", "scenario", "transcript", "world", "oracle"])),
     ("explore", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
     ("foreign", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore"])),
