@@ -2,6 +2,8 @@
 //!
 //! Both need the library with its strategies, so this is a crate beside `xtask`, which starts it optimised and with debug assertions.
 
+#[cfg(reenact_mutants)]
+mod mutants;
 mod readers;
 mod scenarios;
 
@@ -14,6 +16,8 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["fuzz-scenarios", options @ ..] => scenarios::main(options),
         ["fuzz", options @ ..] => readers::main(options),
+        #[cfg(reenact_mutants)]
+        ["mutants", numbers] => mutants::main(numbers),
         other => usage(&format!("`fuzz-scenarios` or `fuzz`, and not `{}`", other.join(" "))),
     }
 }

@@ -280,8 +280,7 @@ fn prepared(line: &str) -> Result<Command, String> {
 /// How many tests run at once; `None` where the environment says it.
 #[expect(clippy::disallowed_methods, reason = "how many tests run at once changes no result, and CONTRIBUTING.md names the variable")]
 fn test_threads() -> Option<usize> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    std::env::var_os("RUST_TEST_THREADS").is_none().then_some(TESTS_PER_CORE * cores)
+    std::env::var_os("RUST_TEST_THREADS").is_none().then_some(TESTS_PER_CORE * crate::cores())
 }
 
 /// The program of this package, which has the package's name: where it is after it was built as the tests were.

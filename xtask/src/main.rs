@@ -11,6 +11,7 @@ mod hostile;
 mod insta;
 mod members;
 mod mutants;
+mod oracle_mutants;
 mod preset_table;
 mod room_graph;
 mod rules;
@@ -70,6 +71,8 @@ cargo xtask <command>
            --program <path>    this program and not target/dist/reenact
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
            --shard <k/n>       this part of the mutants and not the usual one
+           --oracles           what the oracles alone find of some two thousand mutants; needs nothing, and ten minutes
+                   --part <p>  those of the files of src/engine that begin so, e.g. query
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
   packages [<language>…]  the Python and TypeScript packages with the program that is built and with pinned frameworks; `python`, `typescript` or both
   help   this text
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         ["fuzz", ..] => members::fuzz(&words),
         ["fuzz-scenarios", ..] => members::fuzz(&words),
         ["hostile", options @ ..] => hostile::main(options),
+        ["mutants", "--oracles", options @ ..] => oracle_mutants::main(options),
         ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),
         ["packages", languages @ ..] => members::packages(languages),
@@ -105,6 +109,12 @@ fn main() -> ExitCode {
         [] => usage("no command given"),
         [other, ..] => usage(&format!("unknown command `{other}`")),
     }
+}
+
+/// How many cores there are.
+#[expect(clippy::disallowed_methods, reason = "how much is done at once changes no result")]
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Says what was not understood, then what would be; the exit code is 2.
