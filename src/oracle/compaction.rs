@@ -3,15 +3,18 @@
 //! The size of a context is known from outside, and measured twice: by the estimate that the engine goes by (the last request that something came
 //! of, and the content since), and as C-4 counts (the API's count with that answer, and the content since). The requests after a
 //! compaction must hold less than the larger of the two; where the API counted, also less than the engine says that there was. That no compaction
-//! parts a tool use from its result is O-1's: a request shows it. That none keeps half an answer is in `whole_answers`.
+//! parts a tool use from its result is O-1's: a request shows it. That none keeps half an answer is in `whole_answers`, and that old counts are forgotten in
+//! `context_figures`.
 //!
 //! A request for the next summary is not judged: only its outcome shows what it is.
 //!
 //! All content that may have joined the conversation counts: too much makes the oracle lenient, too little would blame an engine for what it
 //! was told.
 
+mod context_figures;
 mod whole_answers;
 
+use context_figures::ContextFigureOracle;
 use whole_answers::WholeAnswerOracle;
 
 use super::frame_tokens::FrameTokens;
@@ -52,6 +55,7 @@ const COMPACTIONS_MAX: u32 = 4;
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct CompactionOracle {
     whole_answers: WholeAnswerOracle,
+    figures: ContextFigureOracle,
     /// The messages that markers have named (C-1).
     marked: Vec<Arc<str>>,
     /// The messages of the last request that something came of; `None` after a compaction and at the beginning.
@@ -122,6 +126,7 @@ impl CompactionOracle {
         self.asked = self.asked.max(messages);
         let tokens = frame + messages;
         self.frame = self.frame.max(frame);
+        self.figures.on_request(id, self.frame + messages, found);
         let before = self.before.map(|before| before.counted.max(self.frame + before.messages));
         if before.is_some() {
             found.ask(ORACLE);
@@ -141,6 +146,7 @@ impl CompactionOracle {
 
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         self.whole_answers.on_effect(effect);
+        self.figures.on_effect(effect);
         let emission = match effect {
             Effect::Finished { prompt, terminal } => {
                 // What was broken off may have asked for a summary.

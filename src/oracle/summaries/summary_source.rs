@@ -73,10 +73,8 @@ impl SummarySourceOracle {
             return;
         }
         found.ask(super::ORACLE);
-        found.add(
-            super::ORACLE,
-            format!("the answer to request {id} came whole, and its {added} tokens were not taken for {}", self.replaced),
-        );
+        let text = format!("the answer to request {id} came whole, and its {added} tokens were not taken for {}", self.replaced);
+        found.add(super::ORACLE, text);
     }
 
     /// An answer of the conversation has these token counts.
@@ -124,15 +122,17 @@ impl SummarySourceOracle {
             found.add(super::ORACLE, format!("the answer to request {id} is the summary, and a limit on its length cut it off"));
         }
         // Blocks are joined by the engine, with whatever it likes between them.
-        let mut lines = whole.lines().map(str::trim).filter(|_| !whole.trim_start().starts_with(['<', '{']));
-        if let Some(line) = lines.find(|line| !summary.contains(line)) {
+        let is_plain = !whole.trim_start().starts_with(['<', '{']);
+        if is_plain {
             found.ask(ORACLE);
+        }
+        if let Some(line) = whole.lines().map(str::trim).find(|line| is_plain && !summary.contains(line)) {
             found.add(ORACLE, format!("the summary lacks words of answer {id}: {line}"));
         }
         let cut = attempts.iter().map(|(id, text)| (id, text.trim())).filter(|(_, text)| text.chars().count() >= CHARACTERS_MIN);
         for (id, text) in cut {
             found.ask(ORACLE);
-            if summary.contains(text) && !whole.contains(text) {
+            if summary.matches(text).count() > whole.matches(text).count() {
                 found.add(ORACLE, format!("the summary holds words of attempt {id}, which was cut: {text}"));
             }
         }

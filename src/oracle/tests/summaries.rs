@@ -287,6 +287,12 @@ fn o_35_and_c_4_a_summary_that_came_whole_is_taken() {
     let taken = |text: &str| said("In short.\nAnd so on.", "end_turn").effect(hidden(text)).times_broken("O-5");
     assert_eq!(taken("Before:\n\nIn short.\nAnd so on."), 0);
     assert_eq!(taken("Before:\n\nIn short."), 1, "words are lost");
+    let twice = said("A summary of many words.", "end_turn");
+    let next = RequestId { attempt: 2, ..ASKED };
+    let again = twice.asks_last(next, &[Block::text("hi"), Block::text(TextName::SummaryPrompt.ours())], false);
+    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"A summary of many words."}}"#;
+    let holds = |text: &str| again.hears(next, &[start]).effect(hidden(text)).times_broken("O-5");
+    assert_eq!(holds("A summary of many words.\nA summary of many words."), 1, "those of both attempts");
 }
 
 #[test]
