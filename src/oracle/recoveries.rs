@@ -159,7 +159,8 @@ impl RecoveryOracle {
             Some(answer) => self.resumption.on_transition(transition, answer.parts, &rules.settings),
             None => self.resumption.forget(),
         }
-        if let Some(due) = due.filter(|due| *due != transition) {
+        // An answer may break behind its stop reason: then it is no whole one, and is gone on from.
+        if let Some(due) = due.filter(|due| *due != transition && transition != Transition::CutOffRecovery) {
             found.add(ORACLE, format!("{} was due, and the prompt went on with {}", due.as_str(), transition.as_str()));
         }
         let in_a_row = self.in_a_row.filter(|(last, _)| *last == transition).map_or(1, |(_, times)| times + 1);

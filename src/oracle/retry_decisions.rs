@@ -405,9 +405,12 @@ impl ObservedCall {
             true => record.retries,
             false => record.retries.plus(u32::from(is_counted), 1),
         };
-        let status = if let AttemptEnd::Refused(error) = end { error.status } else { None };
-        // One after which less is asked for is no plain one, nor one after a fast attempt: it may be at standard speed.
-        let is_plain = !matches!(allowed.repeat, Some(Repetition::Lowered(_))) && !retry_table::is_fast(rules, &self.request);
+        let refusal = if let AttemptEnd::Refused(error) = end { Some(error) } else { None };
+        let status = refusal.and_then(|error| error.status);
+        // One after which less is asked for is no plain one, nor one after a fast attempt: it may be at standard speed. The server's word is no plain one either.
+        let is_plain = !matches!(allowed.repeat, Some(Repetition::Lowered(_)))
+            && !retry_table::is_fast(rules, &self.request)
+            && refusal.is_some_and(|error| error.should_retry != Some(true));
         record.refused += u32::from(status == Some(400) && is_plain);
         record.renewed_after_401 = self.has_new_credentials && status == Some(401);
         record.renewed_otherwise = self.has_new_credentials && status != Some(401);
