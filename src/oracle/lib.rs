@@ -461,7 +461,10 @@ impl TranscriptWatch for Oracles {
             }
             // The API of a scenario may know more than the rules of validity: what it has answered before, for one.
             EventKind::Refused { id, rule, text, overruled: false }
-                if !self.rules.expects_refusals && is_defect(rule) && Arc::make_mut(&mut self.agents).entry(agent).blamed != Some(*id) =>
+                if !self.rules.expects_refusals
+                    && is_defect(rule)
+                    && !self.rules.is_of_host(rule)
+                    && Arc::make_mut(&mut self.agents).entry(agent).blamed != Some(*id) =>
             {
                 found.add(validity::ORACLE, format!("the API refuses request {id}: {text}"));
             }

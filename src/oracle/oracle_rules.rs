@@ -10,7 +10,7 @@ use reenact_engine::texts::TextName;
 use reenact_engine::time::Micros;
 use reenact_engine::tokenizer::Tokenizer;
 use reenact_engine::windows::WindowTable;
-use reenact_wire::block::{Block, BlockKind, Message};
+use reenact_wire::block::{Block, BlockKind, Message, Role};
 use reenact_wire::prelude::*;
 
 /// The parts of an environment that the oracles need.
@@ -95,6 +95,11 @@ impl OracleRules {
     /// Whether the text for the model has a refusal's reason (T-31).
     pub(super) fn tell_refusals(&self) -> bool {
         self.settings.texts.template(TextName::UserRefusedBecause).contains("{reason}")
+    }
+
+    /// Whether the API may refuse a request by this rule because of the place that a host gave to a message of its own.
+    pub(super) fn is_of_host(&self, rule: &str) -> bool {
+        rule == "system_place" && self.settings.session.host_messages.iter().any(|host| host.message.role == Role::System)
     }
 
     /// Whether a block of the model in a request was given to the engine, and said by no model in this run.

@@ -20,7 +20,7 @@ impl Oracles {
         if !self.rules.expects_refusals {
             let known = found.violations.len();
             watched.pairs.on_request(&self.rules, id, &request.messages, found);
-            watched.valid.on_request(id, request, found);
+            watched.valid.on_request(&self.rules, id, request, found);
             watched.blamed = (found.violations.len() > known).then_some(id);
         }
         watched.terminals.on_request(agent, id, found);

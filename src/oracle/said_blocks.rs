@@ -81,7 +81,7 @@ impl SaidBlockOracle {
         let seen = last.as_ref().map_or(&[][..], |last| &last.messages);
         let new = &request.messages[same_messages(seen, &request.messages)..];
         // A host may put words where it wants.
-        if let Some((block, broken)) = self.order.check(new, speech).filter(|_| rules.keeps_own_words()) {
+        if let Some((block, broken)) = self.order.check(rules, new, speech).filter(|_| rules.keeps_own_words()) {
             found.add(ORACLE, broken.describe(id, block));
         }
         let of_model = new.iter().filter(|message| message.role == Role::Assistant);

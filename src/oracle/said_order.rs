@@ -3,6 +3,7 @@
 //!
 //! A text that the user has said before is not looked for: it may be the earlier one.
 
+use super::OracleRules;
 use super::speech::{ModelSpeech, SpeechPlace};
 use reenact_engine::contract::{Effect, Emission, Input, RequestId, Role};
 use reenact_wire::block::{Block, BlockKind, Message};
@@ -61,9 +62,16 @@ impl SaidOrder {
     }
 
     /// The first block of these messages that is out of order. Texts of the user that stand in them are looked for no more.
-    pub(super) fn check<'a>(&mut self, new: &'a [Arc<Message>], speech: Option<&ModelSpeech>) -> Option<(&'a Block, OrderBreak)> {
+    pub(super) fn check<'a>(
+        &mut self,
+        rules: &OracleRules,
+        new: &'a [Arc<Message>],
+        speech: Option<&ModelSpeech>,
+    ) -> Option<(&'a Block, OrderBreak)> {
         let speech = speech?;
-        let blocks = self.placed(new);
+        let mut blocks = self.placed(new);
+        // Words of an earlier session may be the same.
+        blocks.retain(|(role, block, _)| *role == Role::User || !rules.is_given(block));
         // Most requests add the last answer alone, so the others are left out at first.
         let last = SpeechPlace { answer: speech.count().saturating_sub(1), block: 0 };
         first_break(&blocks, speech, last)?;

@@ -72,8 +72,11 @@ impl WholeAnswerOracle {
         let said = request.messages.iter().filter(|message| message.role == Role::Assistant);
         let shown: BTreeSet<EmittedPart> = said.flat_map(|message| &message.content).filter_map(EmittedPart::read).collect();
         let shared = self.shared_parts();
+        let given = rules.given_messages.iter().flat_map(|message| &message.content);
+        let given: BTreeSet<EmittedPart> = given.filter_map(EmittedPart::read).collect();
+        let is_of_one = |part: &EmittedPart| !shared.contains(part) && !given.contains(part);
         for answer in &self.answers {
-            let is_shown = answer.parts.iter().any(|part| shown.contains(part) && !shared.contains(part));
+            let is_shown = answer.parts.iter().any(|part| shown.contains(part) && is_of_one(part));
             if is_shown {
                 found.ask(ORACLE);
             }
