@@ -212,8 +212,8 @@ impl PermissionRuleOracle {
         let is_certain = !(self.is_a_change_open() || is_asked && self.mode != ModeKnowledge::OfSettings);
         let Some(mode) = self.mode(rules).filter(|_| is_certain) else { return };
         let said = of_use.said(mode, learnt);
-        // Where hooks alone are against it, O-26 holds that.
-        let hooks = said.hooks.filter(|word| *word == PermissionWord::Allow || self.are_there_rules(rules));
+        // What hooks are against is O-26's to see.
+        let hooks = said.hooks.filter(|word| *word == PermissionWord::Allow);
         match verdict(rules, tool_use, SaidOfUse { hooks, ..said }) {
             PermissionWord::Deny => found.add(CONSENT, format!("tool {run} was started, and it is denied")),
             PermissionWord::Ask if !is_asked && !is_perhaps_allowed(rules, &self.perhaps_learnt, tool_use) => {

@@ -159,10 +159,12 @@ impl SummaryOracle {
                 if !is_stopped && (self.has_asked || *terminal == Terminal::BlockingLimit) {
                     self.count_failure(found);
                 }
-                let (results, due) = (core::mem::take(&mut self.results), core::mem::take(&mut self.due));
+                self.source.on_finished();
+                let (results, due, source) =
+                    (core::mem::take(&mut self.results), core::mem::take(&mut self.due), core::mem::take(&mut self.source));
                 let (files, asked) = (core::mem::take(&mut self.files), self.asked.take());
                 let wishes = core::mem::take(&mut self.wishes).into_iter().filter(|(of, _)| of != prompt).collect();
-                *self = Self { results, due, files, asked, wishes, failures: self.failures, ..Self::default() };
+                *self = Self { results, due, source, files, asked, wishes, failures: self.failures, ..Self::default() };
             }
             _ => (),
         }

@@ -77,6 +77,11 @@ impl SummarySourceOracle {
         found.add(super::ORACLE, text);
     }
 
+    /// The prompt is over.
+    pub(super) fn on_finished(&mut self) {
+        *self = Self { is_counted: self.is_counted, ..Self::default() };
+    }
+
     /// An answer of the conversation has these token counts.
     pub(super) fn on_count(&mut self, usage: &Usage) {
         self.is_counted |= usage.input_tokens.is_some_and(|tokens| tokens > 0);
