@@ -215,7 +215,9 @@ fn check_models(answers: &[AnswerAccount], charged: &[ChargedResult], result: &R
     }
     let own = || answers.iter().map(|answer| (&answer.asked, &answer.usage));
     let of_agents = || charged.iter().flat_map(|charged| &charged.by_model).map(|(model, usage)| (model, usage));
-    for (model, said) in &result.usage_by_model {
+    // A model that nobody asked is O-31's to see.
+    let is_known = |model: &Arc<str>| own().chain(of_agents()).any(|(of, _)| of == model);
+    for (model, said) in result.usage_by_model.iter().filter(|(model, _)| is_known(model)) {
         let mut told = Usage::default();
         own().chain(of_agents()).filter(|(of, _)| *of == model).for_each(|(_, usage)| told.add(usage));
         if figures(&told) != figures(said) {
