@@ -44,6 +44,8 @@ struct AgentWords {
     tool_use_id: Arc<str>,
     /// The words of the last one that ended well, if it said any.
     words: Arc<str>,
+    /// Whether one of them was broken off.
+    is_aborted: bool,
 }
 
 /// How a text was submitted. A message that interrupts may overtake what waits already when the prompt that it interrupts begins.
@@ -101,10 +103,15 @@ impl LossOracle {
         let tool_use_id = agent.split('.').next().unwrap_or(agent);
         let text = if result.is_error { "" } else { result.text.trim() };
         let words: Arc<str> = text.chars().take(RETURNED_CHARACTERS).collect::<String>().into();
+        let is_aborted = matches!(result.terminal, Terminal::AbortedStreaming | Terminal::AbortedTools | Terminal::MaxBudget);
         match self.said_by_agents.iter_mut().find(|said| *said.tool_use_id == *tool_use_id) {
-            Some(said) if words.is_empty() && !said.words.is_empty() => (),
-            Some(said) => said.words = words,
-            None => self.said_by_agents.push(AgentWords { tool_use_id: tool_use_id.into(), words }),
+            Some(said) => {
+                said.is_aborted |= is_aborted;
+                if !words.is_empty() || said.words.is_empty() {
+                    said.words = words;
+                }
+            }
+            None => self.said_by_agents.push(AgentWords { tool_use_id: tool_use_id.into(), words, is_aborted }),
         }
     }
 
@@ -172,13 +179,16 @@ impl LossOracle {
     /// The last agent of a tool use that said anything speaks for all of them. The one that puts their results together may fail: then they stand alone (B-8).
     fn check_agent(&mut self, rules: &OracleRules, message: &UserMessage, told: &str, found: &mut OracleFindings<'_>) {
         let BlockKind::ToolResult { tool_use_id, is_error } = message.block.kind() else { return };
-        for AgentWords { words, .. } in self.said_by_agents.extract_if(.., |said| said.tool_use_id == *tool_use_id) {
+        for AgentWords { words, is_aborted, .. } in self.said_by_agents.extract_if(.., |said| said.tool_use_id == *tool_use_id) {
             let is_shared = self.agent_runs.iter().any(|(run, id)| *run != message.run && id == tool_use_id);
             let is_other = *is_error && is_shared;
             if words.is_empty() || is_other || rules.cuts_results || self.stopped.contains(&message.run) {
                 continue;
             }
             found.ask(ORACLE);
+            if *is_error && !is_aborted {
+                found.add(ORACLE, format!("the result of tool {} is an error, and one of its agents ended well (B-8)", message.run));
+            }
             if !told.contains(&*words) {
                 found.add(ORACLE, format!("the result of tool {} has nothing of what its agent said: {words}", message.run));
             }

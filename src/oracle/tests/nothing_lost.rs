@@ -2,6 +2,7 @@
 
 use super::*;
 use reenact_engine::contract::StagedSummary;
+use reenact_engine::emission::ResultMessage;
 
 impl EventStory {
     fn submits(self, prompt: u32, text: &str) -> Self {
@@ -161,4 +162,23 @@ fn o_24_a_prompt_begins_with_what_was_looked_up_for_it() {
     assert_eq!(asks().effect(begins(None)).lost(), 1, "they are not looked up yet");
     assert_eq!(asks().input(found(2)).effect(begins(Some("pdf"))).lost(), 1, "that was for another prompt");
     assert_eq!(asks().input(found(1)).effect(begins(None)).lost(), 1, "they are left out");
+}
+
+#[test]
+fn o_24_and_b_8_one_agent_that_fails_beside_another_makes_no_error() {
+    let results = |terminals: &[(Terminal, &str)], is_error: bool| {
+        let mut story = EventStory::new().effect(Effect::StartAgent { run: run(0), tool_use: Arc::new(tool_use("Agent", 0)) });
+        for (number, (terminal, text)) in terminals.iter().enumerate() {
+            let result = ResultMessage { terminal: terminal.clone(), is_error: text.is_empty(), ..accounts::result_of(1, text) };
+            let agent = Agent::child(&format!("t0.{number}"));
+            story.oracles.effect(story.at, &agent, &Effect::Emit(Emission::Result(Box::new(result))));
+        }
+        let told: String = terminals.iter().map(|(_, text)| format!("{text}. ")).collect();
+        story.effect(result_effect(run(0), Block::tool_result("t0", &Json::from_value(&told), is_error))).times_broken("O-24")
+    };
+    let (well, failed) = ((Terminal::Completed, "It is there"), (Terminal::ModelError, ""));
+    assert_eq!(results(&[well.clone(), failed.clone()], false), 0);
+    assert_eq!(results(&[well.clone(), failed.clone()], true), 1);
+    assert_eq!(results(&[failed.clone(), failed], true), 0, "all failed");
+    assert_eq!(results(&[well, (Terminal::AbortedStreaming, "")], true), 0, "one was broken off");
 }
