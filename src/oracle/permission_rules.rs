@@ -7,7 +7,7 @@
 //! A rule is held against the input at the time of the decision. A question shows it; where nobody was asked, the start does. A refusal shows none: it is that of
 //! the model, unless a hook has changed it.
 
-use super::permission_verdict::{SaidOfUse, is_perhaps_allowed, verdict};
+use super::permission_verdict::{SaidOfUse, verdict};
 use super::running_tools::ToolClass;
 use super::tool_starts::CONSENT;
 use super::{OracleFindings, OracleRules};
@@ -202,21 +202,31 @@ impl PermissionRuleOracle {
 
     fn judge_start(&self, rules: &OracleRules, (agent, run): (&Agent, ToolRun), tool_use: &ToolUse, found: &mut OracleFindings<'_>) {
         let Some(of_use) = self.judged(agent, run) else { return };
-        if of_use.question == PersonQuestion::InputChanged {
-            return;
-        }
         found.ask(CONSENT);
         let is_asked = of_use.question != PersonQuestion::NotAsked;
+        let mode = self.mode(rules).filter(|_| !is_asked || self.mode == ModeKnowledge::OfSettings);
+        let denies = |check: &&ToolCheck| check.permission == Some(PermissionWord::Deny);
+        if of_use.question == PersonQuestion::InputChanged {
+            // No rule is held against what the person wrote.
+            let is_path_denied = of_use.check.as_ref().is_some_and(|check| check.is_about_path && denies(&check));
+            if is_path_denied || mode == Some(Some(PermissionMode::Plan)) && !rules.tools.reads_only(&tool_use.name) {
+                found.add(CONSENT, format!("tool {run} was started, and it is denied"));
+            }
+            return;
+        }
         // What was learnt since the question does not count for its answer.
         let learnt = if is_asked { &[][..] } else { &self.learnt };
-        let is_certain = !(self.is_a_change_open() || is_asked && self.mode != ModeKnowledge::OfSettings);
-        let Some(mode) = self.mode(rules).filter(|_| is_certain) else { return };
-        let said = of_use.said(mode, learnt);
         // What hooks are against is O-26's to see.
-        let hooks = said.hooks.filter(|word| *word == PermissionWord::Allow);
-        match verdict(rules, tool_use, SaidOfUse { hooks, ..said }) {
+        let hooks = of_use.hooks.filter(|word| *word == PermissionWord::Allow);
+        let mut said = SaidOfUse { hooks, perhaps_learnt: &self.perhaps_learnt, ..of_use.said(mode.flatten(), learnt) };
+        if mode.is_none() || self.is_a_change_open() {
+            // What is not known may allow what nothing forbids.
+            said.mode = said.mode.filter(|mode| *mode == PermissionMode::Plan).or(Some(PermissionMode::Bypass));
+            said.check = said.check.filter(denies);
+        }
+        match verdict(rules, tool_use, said) {
             PermissionWord::Deny => found.add(CONSENT, format!("tool {run} was started, and it is denied")),
-            PermissionWord::Ask if !is_asked && !is_perhaps_allowed(rules, &self.perhaps_learnt, tool_use) => {
+            PermissionWord::Ask if !is_asked => {
                 found.add(CONSENT, format!("tool {run} was started without a question, and nothing allows it"));
             }
             _ => (),
@@ -298,7 +308,7 @@ impl PermissionRuleOracle {
 
 impl JudgedUse {
     fn said<'a>(&'a self, mode: Option<PermissionMode>, learnt: &'a [PermissionRule]) -> SaidOfUse<'a> {
-        SaidOfUse { hooks: self.hooks, check: self.check.as_ref(), mode, learnt }
+        SaidOfUse { hooks: self.hooks, check: self.check.as_ref(), mode, learnt, perhaps_learnt: &[] }
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) struct SaidOfUse<'a> {
     pub(super) mode: Option<PermissionMode>,
     /// The rules that the session has learnt.
     pub(super) learnt: &'a [PermissionRule],
+    /// More rules that count as learnt, where it is not known whether they are.
+    pub(super) perhaps_learnt: &'a [PermissionRule],
 }
 
 /// The word that counts. The first that has one decides:
@@ -44,7 +46,7 @@ pub(super) struct SaidOfUse<'a> {
 /// ```
 pub(super) fn verdict(rules: &OracleRules, tool_use: &ToolUse, said: SaidOfUse<'_>) -> PermissionWord {
     let (allow, ask, deny) = (Some(PermissionWord::Allow), Some(PermissionWord::Ask), Some(PermissionWord::Deny));
-    let by_rule = ruled(rules, said.learnt, tool_use);
+    let by_rule = ruled(rules, said.learnt.iter().chain(said.perhaps_learnt), tool_use);
     let (is_policy, rule) = (by_rule.is_some_and(|(is_policy, _)| is_policy), by_rule.map(|(_, word)| word));
     let own = said.check.and_then(|check| check.permission);
     let path = own.filter(|_| said.check.is_some_and(|check| check.is_about_path));
@@ -65,21 +67,19 @@ pub(super) fn verdict(rules: &OracleRules, tool_use: &ToolUse, said: SaidOfUse<'
 
 /// The word of the rules, and whether it is one of policy: policy before all others, then the strictest. A command of a shell is allowed if each of its parts
 /// is.
-fn ruled(rules: &OracleRules, learnt: &[PermissionRule], tool_use: &ToolUse) -> Option<(bool, PermissionWord)> {
+fn ruled<'r>(
+    rules: &'r OracleRules,
+    learnt: impl Iterator<Item = &'r PermissionRule> + Clone,
+    tool_use: &ToolUse,
+) -> Option<(bool, PermissionWord)> {
     let target = RuledUse::new(rules, tool_use);
-    let all = || rules.settings.permissions.iter().flat_map(|settings| &settings.rules).chain(learnt);
+    let all = || rules.settings.permissions.iter().flat_map(|settings| &settings.rules).chain(learnt.clone());
     let rank = |rule: &PermissionRule| (rule.source == RuleSource::Policy, rule.word);
     let whole = all().filter(|rule| target.is_ruled(rule)).map(rank).max();
     let of_part = |command: &CommandText| all().filter(|rule| target.is_part_allowed(rule, command)).map(rank).max();
     let parts: Option<Vec<_>> = target.commands.iter().map(of_part).collect();
     let doubts = all().filter(|rule| target.is_in_doubt(rule)).map(|rule| (rule.source == RuleSource::Policy, PermissionWord::Ask)).max();
     whole.max(parts.and_then(|parts| parts.into_iter().min())).max(doubts)
-}
-
-/// Whether one of these rules may allow a tool use, or a part of it.
-pub(super) fn is_perhaps_allowed(rules: &OracleRules, perhaps: &[PermissionRule], tool_use: &ToolUse) -> bool {
-    let target = RuledUse::new(rules, tool_use);
-    perhaps.iter().any(|rule| target.is_ruled(rule) || target.commands.iter().any(|command| target.is_part_allowed(rule, command)))
 }
 
 /// A tool use as rules see it.

@@ -18,6 +18,7 @@ use excess::ExcessRecoveries;
 use resumption::{Resumption, is_part};
 
 use super::request_kind::{RequestKind, SentRequest};
+use super::retry_decisions::OVERLOADED;
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, EventPayload, Input, Note, RequestId, Terminal};
 use reenact_engine::emission::{ResultMessage, Transition};
@@ -70,6 +71,10 @@ impl RecoveryOracle {
         match input {
             Input::Stream { id, event } if *event.payload() == EventPayload::MessageStop => self.hear_end(*id),
             Input::Body { id, .. } => self.hear_end(*id),
+            // Behind the end of an answer such an error breaks it all the same.
+            Input::Stream { id, event } if matches!(event.payload(), EventPayload::Error { kind, .. } if kind == OVERLOADED) => {
+                self.answer.iter_mut().filter(|answer| answer.id == *id).for_each(|answer| answer.is_whole = false);
+            }
             _ => (),
         }
     }
@@ -159,8 +164,7 @@ impl RecoveryOracle {
             Some(answer) => self.resumption.on_transition(transition, answer.parts, &rules.settings),
             None => self.resumption.forget(),
         }
-        // An answer may break behind its stop reason: then it is no whole one, and is gone on from.
-        if let Some(due) = due.filter(|due| *due != transition && transition != Transition::CutOffRecovery) {
+        if let Some(due) = due.filter(|due| *due != transition) {
             found.add(ORACLE, format!("{} was due, and the prompt went on with {}", due.as_str(), transition.as_str()));
         }
         let in_a_row = self.in_a_row.filter(|(last, _)| *last == transition).map_or(1, |(_, times)| times + 1);

@@ -22,8 +22,11 @@ pub(super) struct RequestFrameOracle {
 impl RequestFrameOracle {
     pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, found: &mut OracleFindings<'_>) {
         let settings = &rules.settings;
-        if sent.kind == RequestKind::Ordinary && sent.request.stream && !settings.stream && rules.keeps_own_words() {
+        let is_own = sent.kind == RequestKind::Ordinary && rules.keeps_own_words();
+        if is_own && !settings.stream {
             found.ask(ORACLE);
+        }
+        if is_own && !settings.stream && sent.request.stream {
             found.add(ORACLE, format!("request {} asks for a stream, and the settings ask for none", sent.id));
         }
         if self.is_known || sent.kind != RequestKind::Ordinary || !settings.session.changes.is_empty() {

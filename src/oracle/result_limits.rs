@@ -27,8 +27,7 @@ struct ReturnedText {
     is_too_large: bool,
     /// How many characters go out of one that is too large: with the note of the engine behind them.
     limit: u64,
-    /// Whether its first characters are told. Of one that was stopped, or stored, other words are.
-    is_kept_in_part: bool,
+    is_stopped: bool,
 }
 
 impl ResultLimitOracle {
@@ -45,8 +44,7 @@ impl ResultLimitOracle {
                 let is_stopped = self.stopped.contains(&run) || outcome.abort.is_some();
                 // In the place of nothing stand words of the engine.
                 if is_too_large || !is_stopped && !text.trim().is_empty() {
-                    let is_kept_in_part = is_too_large && !is_stopped;
-                    self.returned.push(ReturnedText { run, text: text.clone(), is_too_large, limit, is_kept_in_part });
+                    self.returned.push(ReturnedText { run, text: text.clone(), is_too_large, limit, is_stopped });
                 }
             }
             Input::Cancel | Input::Interrupt { .. } => self.returned.retain(|returned| returned.is_too_large),
@@ -60,7 +58,6 @@ impl ResultLimitOracle {
             Effect::StartTool { run, tool_use } => self.running.push((*run, rules.tools.result_limit(&tool_use.name))),
             Effect::StopTool { run } => self.stopped.push(*run),
             Effect::StoreResult { run, .. } => {
-                self.returned.iter_mut().filter(|returned| returned.run == *run).for_each(|returned| returned.is_kept_in_part = false);
                 for returned in self.returned.extract_if(.., |returned| returned.run == *run).filter(|returned| !returned.is_too_large) {
                     let characters = returned.text.chars().count();
                     found.add(ORACLE, format!("the result of tool {run} is to be stored, and its {characters} characters fit its tool"));
@@ -69,15 +66,17 @@ impl ResultLimitOracle {
             Effect::Emit(Emission::User(message)) => {
                 for returned in self.returned.extract_if(.., |returned| returned.run == message.run) {
                     found.ask(ORACLE);
-                    let ReturnedText { run, text, is_too_large, limit, is_kept_in_part } = returned;
+                    let ReturnedText { run, text, is_too_large, limit, is_stopped } = returned;
+                    // One that was stored is looked for no more.
+                    let is_cut_here = is_too_large && !is_stopped;
+                    let told_much =
+                        |how: &str| format!("{how} than the {limit} characters that it may have went out of the result of tool {run}");
                     if is_too_large && *told == *text {
                         found.add(ORACLE, format!("the result of tool {run} went out whole, and it is too large for its tool"));
-                    } else if is_kept_in_part && is_cut(&text, told) && common_characters(&text, told) < limit {
-                        found
-                            .add(ORACLE, format!("less than the {limit} characters that it may have went out of the result of tool {run}"));
-                    } else if is_kept_in_part && told.chars().count() as u64 > limit + NOTE_CHARACTERS_MAX {
-                        found
-                            .add(ORACLE, format!("more than the {limit} characters that it may have went out of the result of tool {run}"));
+                    } else if is_cut_here && is_cut(&text, told) && common_characters(&text, told) < limit {
+                        found.add(ORACLE, told_much("less"));
+                    } else if is_cut_here && told.chars().count() as u64 > limit + NOTE_CHARACTERS_MAX {
+                        found.add(ORACLE, told_much("more"));
                     } else if !is_too_large && !told.contains(text.trim()) && is_cut(&text, told) {
                         found.add(ORACLE, format!("the result of tool {run} did not go out whole, and it fits its tool"));
                     }

@@ -24,6 +24,7 @@ use reenact_wire::event::EventPayload;
 use reenact_wire::prelude::*;
 use reenact_wire::rate_limit::reset_us;
 use reenact_wire::whole_message::whole_message;
+pub(super) use retry_table::OVERLOADED;
 use retry_table::{AllowedDecisions, AttemptEnd, BrokenAnswer, CallRecord, CountRange, Repetition};
 
 pub(super) const ORACLE: &str = "O-31";
@@ -268,7 +269,7 @@ impl HeardAnswer {
 
     /// An error event ends the attempt. Behind the last event of an answer it may mean nothing; that the API is overloaded counts there, too.
     fn end_by_error(&self) -> AttemptEnd {
-        let is_overload = self.stream.error.as_deref() == Some(retry_table::OVERLOADED);
+        let is_overload = self.stream.error.as_deref() == Some(OVERLOADED);
         match self.status() == Some(200) && (is_overload || !self.is_stopped) {
             true => AttemptEnd::Broken(self.stream.clone()),
             false => AttemptEnd::Unknown(self.status()),

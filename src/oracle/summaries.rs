@@ -160,11 +160,8 @@ impl SummaryOracle {
                     self.count_failure(found);
                 }
                 self.source.on_finished();
-                let (results, due, source) =
-                    (core::mem::take(&mut self.results), core::mem::take(&mut self.due), core::mem::take(&mut self.source));
-                let (files, asked) = (core::mem::take(&mut self.files), self.asked.take());
-                let wishes = core::mem::take(&mut self.wishes).into_iter().filter(|(of, _)| of != prompt).collect();
-                *self = Self { results, due, source, files, asked, wishes, failures: self.failures, ..Self::default() };
+                self.wishes.retain(|(of, _)| of != prompt);
+                (self.last, self.tries, self.has_failed, self.has_asked, self.suspect) = (None, 0, false, false, None);
             }
             _ => (),
         }

@@ -168,6 +168,9 @@ impl UnrunToolOracle {
                 let is_left = |asked: &AskedUse| rules.settings.refusal_notes && asked.is_started && !asked.is_over;
                 let running = refused.filter(is_left).map(|asked| (asked.run, false));
                 self.refused.extend(running.filter(|(run, _)| !self.stopped.iter().any(|stopped| stopped.run == *run)));
+                if !self.refused.is_empty() {
+                    found.ask(ORACLE);
+                }
             }
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) | Effect::Emit(Emission::ModelFallback { id, .. }) => {
                 self.uses.retain(|asked| asked.run.request != *id);

@@ -30,12 +30,11 @@ impl Conversation {
 
     /// The newest answer was broken off in its thinking, and is kept without it.
     pub(crate) fn note_lost_thinking(&mut self) {
-        let Some(last) =
+        if let Some(last) =
             self.items.last_mut().filter(|last| last.is_answer() && !last.message.content.first().is_some_and(Block::is_thinking))
-        else {
-            return;
-        };
-        *last = Arc::new(ConversationItem { lacks_thinking: true, ..ConversationItem::clone(last) });
+        {
+            Arc::make_mut(last).lacks_thinking = true;
+        }
     }
 
     fn strip_signatures_from(&mut self, from: usize) {
@@ -47,7 +46,7 @@ impl Conversation {
                     self.remove(&[index]);
                 } else {
                     self.replace_message(index, Message { role: message.role, content });
-                    self.items[index] = Arc::new(ConversationItem { lacks_thinking: true, ..ConversationItem::clone(&self.items[index]) });
+                    Arc::make_mut(&mut self.items[index]).lacks_thinking = true;
                 }
             }
         }

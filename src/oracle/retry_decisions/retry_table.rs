@@ -11,7 +11,7 @@ use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 
 /// The kind of an error that says that the API is overloaded.
-pub(super) const OVERLOADED: &str = "overloaded_error";
+pub(crate) const OVERLOADED: &str = "overloaded_error";
 
 /// How an attempt ended, as far as it can be seen.
 #[derive(Clone, Debug, Hash)]

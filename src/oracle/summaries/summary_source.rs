@@ -69,12 +69,14 @@ impl SummarySourceOracle {
         let is_plain = !text.trim().is_empty() && !text.trim_start().starts_with(['<', '{']);
         let added =
             tokens::tokens_of_text(text) + tokens::tokens_of_text(rules.settings.texts.template(TextName::SummaryHead)) + AROUND_A_SUMMARY;
-        if is_free || !is_plain || self.is_cut_off || added >= self.replaced {
+        if is_free || !is_plain || self.is_cut_off {
             return;
         }
         found.ask(super::ORACLE);
-        let text = format!("the answer to request {id} came whole, and its {added} tokens were not taken for {}", self.replaced);
-        found.add(super::ORACLE, text);
+        if added < self.replaced {
+            let text = format!("the answer to request {id} came whole, and its {added} tokens were not taken for {}", self.replaced);
+            found.add(super::ORACLE, text);
+        }
     }
 
     /// The prompt is over.

@@ -195,3 +195,26 @@ fn o_22_and_p_2_commands_of_a_shell_are_read_one_by_one() {
         assert_eq!(starts(rules, command), expected, "{command} with {rules:?}");
     }
 }
+
+#[test]
+fn o_22_what_is_denied_in_any_case_does_not_start_where_something_is_not_known() {
+    use PermissionWord::{Ask, Deny};
+    // A policy allows the tool that changes the context, so that its own start is no finding.
+    let policy = PermissionRule { source: RuleSource::Policy, ..rule(PermissionWord::Allow, "W") };
+    let open = |rules: &[PermissionRule]| {
+        let rules = [rules, std::slice::from_ref(&policy)].concat();
+        under(PermissionMode::Default, &rules).changes_soon("allow R").starts("R", 0, LS).o_22()
+    };
+    assert_eq!(open(&[]), 0, "the change may be known already");
+    assert_eq!(open(&[rule(Deny, "R")]), 1);
+    assert_eq!(open(&[rule(Ask, "R")]), 1, "a rule that allows lifts none that asks");
+    let plan = under(PermissionMode::Plan, &[]);
+    assert_eq!(plan.changes_soon("allow R").starts("R", 0, LS).o_22(), 2, "neither only reads");
+    let path = ToolCheck { permission: Some(Deny), is_about_path: true, ..ToolCheck::default() };
+    let checked = |mode| under(mode, &[rule(Ask, "R")]).input(Input::ToolChecked { run: run(0), check: path.clone() });
+    assert_eq!(checked(PermissionMode::Bypass).changes_soon("mode bypass").starts("R", 0, LS).o_22(), 1);
+    let changed = PermissionAnswer::Allow { updated_input: Some(Json::trusted("{}")), rules: Vec::new() };
+    let by_person = |story: EventStory| story.asks_about_ls("R").person_says(0, changed.clone()).starts("R", 0, "{}").o_22();
+    assert_eq!(by_person(under(PermissionMode::Default, &[rule(Ask, "R(l*)")])), 0);
+    assert_eq!(by_person(checked(PermissionMode::Default)), 2, "the path is denied: nobody is asked, and it does not start");
+}

@@ -57,6 +57,7 @@ impl StructuredOutputOracle {
                 if let Some(json) = &result.structured_output {
                     self.judge(json, "the structured output of the result", found);
                 } else if is_enforced && result.terminal == Terminal::Completed {
+                    found.ask(INPUT);
                     let of_prompt = |call: &&StructuredCall| call.run.request.prompt == result.prompt;
                     if let Some(call) = self.calls.iter().filter(of_prompt).find(|call| call.is_fine) {
                         found.add(INPUT, format!("the result has no structured output, and {TOOL} was called for it ({})", call.run));
