@@ -4,7 +4,7 @@
 //! of, and the content since), and as C-4 counts (the API's count with that answer, and the content since). The requests after a
 //! compaction must hold less than the larger of the two; where the API counted, also less than the engine says that there was. That no compaction
 //! parts a tool use from its result is O-1's: a request shows it. That none keeps half an answer is in `whole_answers`, and that old counts are forgotten in
-//! `context_figures`.
+//! `context_figures`. That what is taken out stays out is in `dead_messages`.
 //!
 //! A request for the next summary is not judged: only its outcome shows what it is.
 //!
@@ -12,9 +12,11 @@
 //! was told.
 
 mod context_figures;
+mod dead_messages;
 mod whole_answers;
 
 use context_figures::ContextFigureOracle;
+use dead_messages::DeadMessageOracle;
 use whole_answers::WholeAnswerOracle;
 
 use super::frame_tokens::FrameTokens;
@@ -56,6 +58,7 @@ const COMPACTIONS_MAX: u32 = 4;
 pub(super) struct CompactionOracle {
     whole_answers: WholeAnswerOracle,
     figures: ContextFigureOracle,
+    dead: DeadMessageOracle,
     /// The messages that markers have named (C-1).
     marked: Vec<Arc<str>>,
     /// The messages of the last request that something came of; `None` after a compaction and at the beginning.
@@ -99,6 +102,7 @@ struct ContextBefore {
 
 impl CompactionOracle {
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+        self.dead.on_input(input);
         match input {
             Input::MarkedDead { names } => self.marked.extend(names.iter().cloned()),
             Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } => {
@@ -115,6 +119,7 @@ impl CompactionOracle {
     /// `history` is what an earlier session left to this agent.
     pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, history: u64, found: &mut OracleFindings<'_>) {
         self.whole_answers.on_request(rules, sent, found);
+        self.dead.on_request(rules, sent, found);
         let SentRequest { id, request, .. } = sent;
         if self.last.is_none() {
             self.said += history;
@@ -147,6 +152,7 @@ impl CompactionOracle {
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         self.whole_answers.on_effect(effect);
         self.figures.on_effect(effect);
+        self.dead.on_effect(effect);
         let emission = match effect {
             Effect::Finished { prompt, terminal } => {
                 // What was broken off may have asked for a summary.

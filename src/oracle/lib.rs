@@ -21,6 +21,7 @@ mod abort;
 mod abort_scope;
 mod aborted_words;
 mod accounts;
+mod agent_frame;
 mod agent_tree;
 mod answer_pieces;
 mod asked_hooks;
@@ -88,6 +89,7 @@ pub use violation::Violation;
 use abort::AbortOracle;
 use abort_scope::AbortScope;
 use accounts::{AccountOracle, spent};
+use agent_frame::AgentFrameOracle;
 use agent_tree::{expect_no_timer_at_rest, on_effect_of_tree};
 use budgets::BudgetOracle;
 use compaction::CompactionOracle;
@@ -194,6 +196,7 @@ struct AgentOracles {
     losses: LossOracle,
     history: HistoryOracle,
     progress_set: ProgressSetOracle,
+    agent_frame: AgentFrameOracle,
     unrun: UnrunToolOracle,
     accounts: AccountOracle,
     recoveries: RecoveryOracle,

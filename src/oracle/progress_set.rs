@@ -1,5 +1,5 @@
 //! O-29: the set of tool uses in progress is true. A tool is in it until its result comes out, and then no longer (T-10). And so is the flag that work may be
-//! interrupted: while a tool runs that does not stop for a message, or nothing runs, it is not set (T-18).
+//! interrupted: while a tool runs that does not stop for a message, or a person is asked about one, or nothing runs, it is not set (T-18).
 //!
 //! It is asked of engines that say them at all. That the flag is missing is not asked: tool uses that wait for something execute, too, and their ends are not
 //! all seen.
@@ -21,6 +21,8 @@ pub(super) struct ProgressSetOracle {
     started: Vec<ShownTool>,
     /// The engine says that all that runs stops for a message.
     is_interruptible: bool,
+    /// Tools that do not stop for a message and that a person is asked about: the message has to wait for them, too.
+    questions: Vec<ToolRun>,
     /// Tool uses without a result: a model may use an id again.
     asked: Vec<Arc<str>>,
     /// Tool uses whose result came out since the last input.
@@ -47,8 +49,12 @@ impl ProgressSetOracle {
     /// Before anything else happens the set has to be true.
     pub(super) fn on_input(&mut self, input: &Input, found: &mut OracleFindings<'_>) {
         self.check(found);
-        if let Input::ToolEnded { run, .. } = input {
-            self.started.iter_mut().filter(|started| started.run == *run).for_each(|started| started.has_ended = true);
+        match input {
+            Input::ToolEnded { run, .. } => {
+                self.started.iter_mut().filter(|started| started.run == *run).for_each(|started| started.has_ended = true);
+            }
+            Input::PermissionAnswered { run, .. } => self.questions.retain(|asked| asked != run),
+            _ => (),
         }
     }
 
@@ -78,6 +84,14 @@ impl ProgressSetOracle {
         if let Some(ShownTool { run, .. }) = self.started.iter().find(blocks) {
             found.add(ORACLE, format!("tool {run} runs and does not stop for a message, and the engine says that all that runs does"));
         }
+        if let Some(run) = self.questions.first() {
+            found.add(
+                ORACLE,
+                format!(
+                    "a person is asked about tool {run}, which does not stop for a message, and the engine says that all that runs does"
+                ),
+            );
+        }
         if self.started.iter().all(|started| started.has_ended) && self.asked.is_empty() {
             found.add(ORACLE, String::from("no tool use is open, and the engine says that what runs stops for a message"));
         }
@@ -100,6 +114,10 @@ impl ProgressSetOracle {
                     behaviour,
                 });
             }
+            Effect::AskPermission { run, tool_use, .. } if tools.behaviour(&tool_use.name) == InterruptBehaviour::Block => {
+                self.questions.push(*run);
+            }
+            Effect::WithdrawPermission { run } => self.questions.retain(|asked| asked != run),
             Effect::StopTool { run } => self.started.retain(|started| started.run != *run),
             Effect::Emit(Emission::Interruptible(said)) => self.is_interruptible = *said,
             Effect::Emit(Emission::InProgress { tool_use_ids }) => self.said = Some(tool_use_ids.clone()),
@@ -107,6 +125,7 @@ impl ProgressSetOracle {
                 self.asked.extend(message.block.as_tool_use().map(|tool_use| tool_use.id.clone()))
             }
             Effect::Emit(Emission::User(message)) => {
+                self.questions.retain(|asked| *asked != message.run);
                 let ended: Vec<ShownTool> = self.started.extract_if(.., |started| started.run == message.run).collect();
                 for ShownTool { run, tool_use_id, .. } in ended.iter().filter(|shown| shown.is_left_out) {
                     found.add(
@@ -123,9 +142,11 @@ impl ProgressSetOracle {
             }
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => {
                 self.started.retain(|started| started.run.request != *id);
+                self.questions.retain(|asked| asked.request != *id);
             }
             Effect::Finished { prompt, .. } => {
                 self.started.retain(|started| started.run.request.prompt != *prompt);
+                self.questions.retain(|asked| asked.request.prompt != *prompt);
                 self.asked.clear();
             }
             _ => (),

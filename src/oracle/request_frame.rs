@@ -56,7 +56,7 @@ fn texts(system: Option<&Json>) -> Vec<Arc<str>> {
     }
 }
 
-fn names(tools: Option<&Json>) -> Vec<Arc<str>> {
+pub(super) fn names(tools: Option<&Json>) -> Vec<Arc<str>> {
     tools.map_or_else(Vec::new, |tools| members(tools, "name"))
 }
 

@@ -52,6 +52,8 @@ impl Oracles {
             watched.abort_scope.on_request(&self.rules, id);
             watched.unrun.on_request(sent);
             watched.live_streams.on_request(at, sent);
+        } else {
+            watched.agent_frame.on_request(&self.rules, sent, found);
         }
         watched.said_blocks.on_request(
             &self.rules,

@@ -408,11 +408,13 @@ impl ObservedCall {
         };
         let refusal = if let AttemptEnd::Refused(error) = end { Some(error) } else { None };
         let status = refusal.and_then(|error| error.status);
-        // One after which less is asked for is no plain one, nor one after a fast attempt: it may be at standard speed. The server's word is no plain one either.
+        // One after which less is asked for is no plain one, and the server's word is none either.
         let is_plain = !matches!(allowed.repeat, Some(Repetition::Lowered(_)))
-            && !retry_table::is_fast(rules, &self.request)
+            && status == Some(400)
             && refusal.is_some_and(|error| error.should_retry != Some(true));
-        record.refused += u32::from(status == Some(400) && is_plain);
+        let is_fast = retry_table::is_fast(rules, &self.request);
+        record.refused += u32::from(is_plain && !is_fast);
+        record.refused_fast += u32::from(is_plain && is_fast);
         record.renewed_after_401 = self.has_new_credentials && status == Some(401);
         record.renewed_otherwise = self.has_new_credentials && status != Some(401);
         record.renewed_revoked |= self.has_new_credentials && status == Some(403);

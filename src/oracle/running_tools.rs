@@ -85,6 +85,7 @@ struct ToolFact {
     safety: ToolSafety,
     behaviour: InterruptBehaviour,
     is_shell: bool,
+    is_agent: bool,
     reads_only: bool,
     edits: bool,
     result_limit: Option<u64>,
@@ -97,6 +98,7 @@ impl ToolFacts {
             safety: tool.safe,
             behaviour: tool.interrupt.unwrap_or(InterruptBehaviour::Block),
             is_shell: tool.shell,
+            is_agent: tool.agent.is_some(),
             reads_only: tool.reads_only,
             edits: tool.edits,
             result_limit: tool.result_limit,
@@ -143,6 +145,11 @@ impl ToolFacts {
     /// Whether it runs shell commands (T-13).
     pub(super) fn is_shell(&self, tool: &str) -> bool {
         self.tool(tool).is_some_and(|tool| tool.is_shell)
+    }
+
+    /// Whether agents do its work (B-8).
+    pub(super) fn is_agent(&self, tool: &str) -> bool {
+        self.tool(tool).is_some_and(|tool| tool.is_agent)
     }
 
     /// Whether it only reads (P-1). Of a tool that nobody knows another rule speaks.

@@ -130,7 +130,7 @@ impl SummaryOracle {
     pub(super) fn on_effect(&mut self, rules: &OracleRules, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
         self.results.on_effect(rules, effect, found);
         self.due.on_effect(effect);
-        self.files.on_effect((effect, told), found);
+        self.files.on_effect(rules, (effect, told), found);
         match effect {
             Effect::Emit(Emission::CompactBoundary { trigger, .. }) => self.on_compacted(rules, *trigger, found),
             Effect::Emit(Emission::Hidden { why, text, .. }) if &**why == SUMMARY => self.source.on_summary(text, found),

@@ -284,7 +284,10 @@ impl UnrunToolOracle {
     /// Whether the attempt was given up shows within the step.
     fn judge(&mut self, found: &mut OracleFindings<'_>) {
         let has_failed = |of: &AskedUse| {
-            self.uses.iter().any(|asked| asked.has_failed && asked.run.request == of.run.request && asked.batch == of.batch)
+            let in_use = self.uses.iter().filter(|asked| asked.has_failed).map(|asked| (asked.run, asked.batch));
+            let is_sibling = |(run, batch): (ToolRun, ToolBatch)| run.request == of.run.request && batch == of.batch;
+            // The next request may go out in the same step, and then a tool with its result is no longer in use.
+            in_use.chain(self.failed.iter().copied()).any(is_sibling)
         };
         let unrun = |asked: &&AskedUse| asked.is_suspect && self.whole.contains(&asked.run.request) && !has_failed(asked);
         let unrun: Vec<ToolRun> = self.uses.iter().filter(unrun).map(|asked| asked.run).collect();

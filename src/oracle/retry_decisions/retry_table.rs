@@ -69,6 +69,8 @@ pub(super) struct CallRecord {
     pub(super) overloads: CountRange,
     /// How often a plain 400 was repeated.
     pub(super) refused: u32,
+    /// How many more may have been: of a fast attempt the error does not say whether its speed was the reason.
+    pub(super) refused_fast: u32,
     /// Whether the attempt before the last one ended with a 401 and new credentials.
     pub(super) renewed_after_401: bool,
     /// Whether it ended with new credentials for another reason.
@@ -331,7 +333,10 @@ impl TableCase<'_> {
         let record = self.record;
         match error.status.unwrap_or_default() {
             0..400 => AllowedDecisions::OPEN,
-            400 if record.refused < settings.refused_retries => AllowedDecisions::repeat(Repetition::Any),
+            400 if record.refused.saturating_add(record.refused_fast) < settings.refused_retries => {
+                AllowedDecisions::repeat(Repetition::Any)
+            }
+            400 if record.refused < settings.refused_retries => AllowedDecisions::GIVE_UP.or(AllowedDecisions::repeat(Repetition::Any)),
             401 if settings.on_unauthorized == UnauthorizedPolicy::Wait => self.limited(Repetition::Waited),
             401 if record.renewed_after_401 => AllowedDecisions::GIVE_UP,
             401 if record.renewed_otherwise => AllowedDecisions::OPEN,

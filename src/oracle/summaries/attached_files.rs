@@ -1,11 +1,13 @@
-//! O-24, of the files that are attached to a summary: each as it was read last (C-4).
+//! O-24, of the files that are attached to a summary: each as it was read last, and no more of them than
+//! the settings allow, in number and in tokens (C-4).
 
-use crate::OracleFindings;
 use crate::nothing_lost::ORACLE;
+use crate::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, ToolRun, ToolUse};
 use reenact_wire::block::{BlockKind, ToolInput};
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
+use reenact_wire::tokens;
 
 /// The tool whose results are attached.
 const READ: &str = "Read";
@@ -29,7 +31,7 @@ struct ReadFile {
 }
 
 impl AttachedFileOracle {
-    pub(super) fn on_effect(&mut self, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, (effect, told): (&Effect, &str), found: &mut OracleFindings<'_>) {
         match effect {
             Effect::StartTool { run, tool_use } if &*tool_use.name == READ => {
                 self.reads.extend(path(tool_use).map(|path| (*run, path)));
@@ -42,7 +44,10 @@ impl AttachedFileOracle {
                     self.on_read(path, told.into());
                 }
             }
-            Effect::Emit(Emission::Hidden { why, text, .. }) if &**why == ATTACHMENTS => self.check(text, found),
+            Effect::Emit(Emission::Hidden { why, text, .. }) if &**why == ATTACHMENTS => {
+                self.check(text, found);
+                self.check_size(rules, text, found);
+            }
             Effect::Finished { prompt, .. } => self.reads.retain(|(run, _)| run.request.prompt != *prompt),
             _ => (),
         }
@@ -62,6 +67,30 @@ impl AttachedFileOracle {
             if !attached.contains(&**newest) && older.iter().any(|text| is_attached(attached, text, newest)) {
                 found.add(ORACLE, format!("{path} is attached as it was read before, and it was read once more since"));
             }
+        }
+    }
+}
+
+impl AttachedFileOracle {
+    /// A text that stands in another one that is attached, or in the plan or a skill, is not counted: it may stand there for that reason alone.
+    fn check_size(&self, rules: &OracleRules, attached: &str, found: &mut OracleFindings<'_>) {
+        let settings = &rules.settings.compaction;
+        let others = || settings.plan.iter().chain(&settings.skills);
+        let mut counted: Vec<&str> = Vec::new();
+        for ReadFile { newest, .. } in self.files.iter().filter(|file| file.newest.len() >= TELLING && attached.contains(&*file.newest)) {
+            let is_elsewhere = |text: &str| text.contains(&**newest) || newest.contains(text);
+            if !counted.iter().any(|text| is_elsewhere(text)) && !others().any(|text| is_elsewhere(text)) {
+                counted.push(newest);
+            }
+        }
+        if counted.is_empty() {
+            return;
+        }
+        found.ask(ORACLE);
+        let tokens: u64 = counted.iter().map(|text| tokens::tokens_of_text(text)).sum();
+        if tokens > settings.attached_file_tokens || counted.len() > settings.attached_files as usize {
+            let most = format!("{} files of {} tokens may be", settings.attached_files, settings.attached_file_tokens);
+            found.add(ORACLE, format!("{} files of {tokens} tokens are attached to a summary, and {most}", counted.len()));
         }
     }
 }

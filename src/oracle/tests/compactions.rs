@@ -168,3 +168,31 @@ fn o_12_and_c_4_counts_from_before_a_compaction_are_forgotten() {
     assert_eq!(told(990, false), 1);
     assert_eq!(told(990, true), 0, "the API has counted what is there now");
 }
+
+/// The text that is taken out.
+const DEAD: &str = "a text of some length that is taken out";
+
+/// Two requests, with messages that are taken out between them.
+fn snips(names: &[&str], after: &[(Role, &[Block])]) -> EventStory {
+    let (hi, dead, more) = ([Block::text("hi")], [Block::text(DEAD)], [Block::text("go on")]);
+    let names: Vec<Arc<str>> = names.iter().map(|name| Arc::from(*name)).collect();
+    let story = EventStory::new().input(Input::MarkedDead { names: names.clone().into() });
+    let story = story.request(1, &[(Role::User, &hi)]).says(Block::text(DEAD));
+    let story = story.request(2, &[(Role::User, &hi), (Role::Assistant, &dead), (Role::User, &more)]);
+    story.effect(Effect::Emit(Emission::SnipBoundary { names, tokens_freed: 1 })).request(3, after)
+}
+
+#[test]
+fn o_12_what_is_taken_out_stays_out() {
+    let (hi, dead, more) = ([Block::text("hi")], [Block::text(DEAD)], [Block::text("go on")]);
+    let whole: [(Role, &[Block]); 4] = [(Role::User, &hi), (Role::Assistant, &dead), (Role::User, &more), (Role::Assistant, &more)];
+    let snipped: [(Role, &[Block]); 2] = [(Role::User, &hi), (Role::User, &more)];
+    let o_12 = |story: &EventStory| story.times_broken("O-12");
+    assert_eq!(o_12(&snips(&["p1.r1.a1"], &whole)), 1, "nothing was taken out");
+    assert_eq!(o_12(&snips(&["p1.r2.a1"], &whole)), 0, "the request before did not hold it");
+    let snips = || snips(&["p1.r1.a1"], &snipped);
+    assert_eq!(o_12(&snips()), 0);
+    assert_eq!(o_12(&snips().request(4, &whole)), 1, "it is back");
+    assert_eq!(o_12(&snips().request(4, &snipped).request(5, &whole)), 1);
+    assert_eq!(o_12(&snips().says(Block::text(DEAD)).request(4, &whole)), 0, "the model has said it again");
+}

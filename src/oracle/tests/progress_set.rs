@@ -43,3 +43,16 @@ fn o_29_the_flag_is_not_set_while_a_tool_runs_that_does_not_stop() {
     assert_eq!(stops().ends(0).result(0).untrue(), 1, "nothing runs");
     assert_eq!(stops().ends(0).interruptible(false).result(0).untrue(), 0);
 }
+
+#[test]
+fn o_29_the_flag_is_not_set_while_a_person_is_asked_about_a_tool_that_does_not_stop() {
+    let asks = |name, index| {
+        let tool_use = Arc::new(tool_use(name, index));
+        Effect::AskPermission { run: run(index), tool_use, reason: "r".into(), suggestions: Vec::new() }
+    };
+    let stops = || EventStory::new().asks("C", 0).interruptible(true);
+    assert_eq!(stops().effect(asks("R", 1)).untrue(), 1, "the message waits for the answer");
+    assert_eq!(stops().effect(asks("C", 1)).untrue(), 0);
+    let withdrawn = stops().effect(asks("R", 1)).effect(Effect::WithdrawPermission { run: run(1) });
+    assert_eq!(withdrawn.untrue(), 0);
+}

@@ -43,6 +43,20 @@ impl EventStory {
     fn o_35(&self) -> usize {
         self.times_broken("O-35")
     }
+
+    /// A file is read.
+    fn reads(self, path: &str, index: u32, text: &str) -> Self {
+        let input = ToolInput::read(&format!(r#"{{"file_path":"{path}"}}"#));
+        let tool_use = ToolUse { name: "Read".into(), input, ..tool_use("R", index) };
+        let story = self.effect(Effect::StartTool { run: run(index), tool_use: tool_use.into() });
+        story.effect(result_effect(run(index), Block::tool_result(&format!("t{index}"), &Json::from_value(text), false)))
+    }
+
+    /// This is attached to a summary: how often O-24 complains.
+    fn attaches(self, text: &str) -> usize {
+        let attachments = Emission::Hidden { uuid: "s".into(), why: "attachments".into(), text: text.into() };
+        self.effect(Effect::Emit(attachments)).times_broken("O-24")
+    }
 }
 
 #[test]
@@ -238,16 +252,28 @@ fn o_35_an_answer_that_was_cut_off_is_no_summary() {
 }
 
 #[test]
+fn o_24_no_more_files_are_attached_than_the_settings_allow() {
+    let attached = |files: u32, tokens: u64, text: &str| {
+        let story = EventStory::with(|settings| {
+            (settings.compaction.attached_files, settings.compaction.attached_file_tokens) = (files, tokens);
+        });
+        story.reads("/a", 0, FIRST_FILE).reads("/b", 1, SECOND_FILE).attaches(text)
+    };
+    let both = format!("{FIRST_FILE} {SECOND_FILE}");
+    assert_eq!(attached(2, 1000, &both), 0);
+    assert_eq!(attached(1, 1000, &both), 1, "one may be");
+    assert_eq!(attached(1, 1000, FIRST_FILE), 0);
+    assert_eq!(attached(2, 10, &both), 1, "together they have more tokens");
+    assert_eq!(attached(2, 10, FIRST_FILE), 0);
+}
+
+const FIRST_FILE: &str = "the first file has this line";
+const SECOND_FILE: &str = "another line is in the second";
+
+#[test]
 fn o_24_a_file_is_attached_as_it_was_read_last() {
-    let reads = |story: EventStory, index: u32, text: &str| {
-        let tool_use = ToolUse { name: "Read".into(), input: ToolInput::read(r#"{"file_path":"/b"}"#), ..tool_use("R", index) };
-        let story = story.effect(Effect::StartTool { run: run(index), tool_use: tool_use.into() });
-        story.effect(result_effect(run(index), Block::tool_result(&format!("t{index}"), &Json::from_value(text), false)))
-    };
-    let attached = |text: &str| {
-        let story = reads(reads(EventStory::new(), 0, "b is old, and has a line"), 1, "b is new, and has a line");
-        story.effect(Effect::Emit(Emission::Hidden { uuid: "s".into(), why: "attachments".into(), text: text.into() })).times_broken("O-24")
-    };
+    let story = || EventStory::new().reads("/b", 0, "b is old, and has a line").reads("/b", 1, "b is new, and has a line");
+    let attached = |text: &str| story().attaches(text);
     assert_eq!(attached("/b: b is new, and has a line"), 0);
     assert_eq!(attached("/b: b is old, and has a line"), 1);
     assert_eq!(attached("nothing"), 0);
