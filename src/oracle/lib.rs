@@ -315,6 +315,7 @@ impl TranscriptWatch for Oracles {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
         self.on_words(agent, input);
         let is_aborted_within = abort::is_from_within(&self.rules, &self.running, agent, input);
+        let asked = self.running.asked_and_blocking(agent);
         self.running.on_input(at, agent, input);
         let is_of_no_concern = self.is_of_no_concern(agent, input);
         let found = &mut OracleFindings { at, violations: &mut self.violations, questions: &mut self.questions };
@@ -374,7 +375,7 @@ impl TranscriptWatch for Oracles {
         watched.truth.on_input(input, returned.as_ref());
         watched.prefix.on_input(input);
         watched.losses.on_input(&self.rules, input);
-        watched.progress_set.on_input(input, found);
+        watched.progress_set.on_input(asked, input, found);
         if agent.is_root() {
             watched.history.on_input(input);
             watched.unrun.on_input(&self.rules, input, returned.as_deref(), found);

@@ -21,8 +21,6 @@ pub(super) struct ProgressSetOracle {
     started: Vec<ShownTool>,
     /// The engine says that all that runs stops for a message.
     is_interruptible: bool,
-    /// Tools that do not stop for a message and that a person is asked about: the message has to wait for them, too.
-    questions: Vec<ToolRun>,
     /// Tool uses without a result: a model may use an id again.
     asked: Vec<Arc<str>>,
     /// Tool uses whose result came out since the last input.
@@ -46,22 +44,19 @@ impl ProgressSetOracle {
         !self.started.is_empty() || !self.answered.is_empty()
     }
 
-    /// Before anything else happens the set has to be true.
-    pub(super) fn on_input(&mut self, input: &Input, found: &mut OracleFindings<'_>) {
-        self.check(found);
-        match input {
-            Input::ToolEnded { run, .. } => {
-                self.started.iter_mut().filter(|started| started.run == *run).for_each(|started| started.has_ended = true);
-            }
-            Input::PermissionAnswered { run, .. } => self.questions.retain(|asked| asked != run),
-            _ => (),
+    /// Before anything else happens the set has to be true. `asked` is a tool that does not stop for a message and that a person was asked about until now:
+    /// the message has to wait for it, too.
+    pub(super) fn on_input(&mut self, asked: Option<ToolRun>, input: &Input, found: &mut OracleFindings<'_>) {
+        self.check(asked, found);
+        if let Input::ToolEnded { run, .. } = input {
+            self.started.iter_mut().filter(|started| started.run == *run).for_each(|started| started.has_ended = true);
         }
     }
 
-    fn check(&mut self, found: &mut OracleFindings<'_>) {
+    fn check(&mut self, asked: Option<ToolRun>, found: &mut OracleFindings<'_>) {
         let answered = core::mem::take(&mut self.answered);
         if self.is_interruptible {
-            self.check_flag(found);
+            self.check_flag(asked, found);
         }
         let Some(said) = &self.said else { return };
         found.ask(ORACLE);
@@ -78,13 +73,13 @@ impl ProgressSetOracle {
         }
     }
 
-    fn check_flag(&self, found: &mut OracleFindings<'_>) {
+    fn check_flag(&self, asked: Option<ToolRun>, found: &mut OracleFindings<'_>) {
         found.ask(ORACLE);
         let blocks = |started: &&ShownTool| started.behaviour == InterruptBehaviour::Block && !started.has_ended;
         if let Some(ShownTool { run, .. }) = self.started.iter().find(blocks) {
             found.add(ORACLE, format!("tool {run} runs and does not stop for a message, and the engine says that all that runs does"));
         }
-        if let Some(run) = self.questions.first() {
+        if let Some(run) = asked {
             found.add(
                 ORACLE,
                 format!(
@@ -114,10 +109,6 @@ impl ProgressSetOracle {
                     behaviour,
                 });
             }
-            Effect::AskPermission { run, tool_use, .. } if tools.behaviour(&tool_use.name) == InterruptBehaviour::Block => {
-                self.questions.push(*run);
-            }
-            Effect::WithdrawPermission { run } => self.questions.retain(|asked| asked != run),
             Effect::StopTool { run } => self.started.retain(|started| started.run != *run),
             Effect::Emit(Emission::Interruptible(said)) => self.is_interruptible = *said,
             Effect::Emit(Emission::InProgress { tool_use_ids }) => self.said = Some(tool_use_ids.clone()),
@@ -125,7 +116,6 @@ impl ProgressSetOracle {
                 self.asked.extend(message.block.as_tool_use().map(|tool_use| tool_use.id.clone()))
             }
             Effect::Emit(Emission::User(message)) => {
-                self.questions.retain(|asked| *asked != message.run);
                 let ended: Vec<ShownTool> = self.started.extract_if(.., |started| started.run == message.run).collect();
                 for ShownTool { run, tool_use_id, .. } in ended.iter().filter(|shown| shown.is_left_out) {
                     found.add(
@@ -142,11 +132,9 @@ impl ProgressSetOracle {
             }
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => {
                 self.started.retain(|started| started.run.request != *id);
-                self.questions.retain(|asked| asked.request != *id);
             }
             Effect::Finished { prompt, .. } => {
                 self.started.retain(|started| started.run.request.prompt != *prompt);
-                self.questions.retain(|asked| asked.request.prompt != *prompt);
                 self.asked.clear();
             }
             _ => (),

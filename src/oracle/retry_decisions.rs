@@ -413,8 +413,7 @@ impl ObservedCall {
             && status == Some(400)
             && refusal.is_some_and(|error| error.should_retry != Some(true));
         let is_fast = retry_table::is_fast(rules, &self.request);
-        record.refused += u32::from(is_plain && !is_fast);
-        record.refused_fast += u32::from(is_plain && is_fast);
+        record.refused = record.refused.plus(u32::from(is_plain && !is_fast), u32::from(is_plain));
         record.renewed_after_401 = self.has_new_credentials && status == Some(401);
         record.renewed_otherwise = self.has_new_credentials && status != Some(401);
         record.renewed_revoked |= self.has_new_credentials && status == Some(403);

@@ -309,6 +309,12 @@ impl RunningTools {
         self.waits.iter().any(|wait| wait.agent == *agent && wait.run == run && wait.awaited == WaitCause::Person)
     }
 
+    /// A tool use that a person is asked about and that does not stop for a message.
+    pub(super) fn asked_and_blocking(&self, agent: &Agent) -> Option<ToolRun> {
+        let is_asked = |wait: &&WaitingUse| wait.agent == *agent && wait.awaited == WaitCause::Person;
+        self.waits.iter().filter(is_asked).find(|wait| wait.behaviour == InterruptBehaviour::Block).map(|wait| wait.run)
+    }
+
     /// Whether a submitted message has to wait for one of the tool uses: it is the root's that say so.
     pub(super) fn blocks_interrupt(&self) -> bool {
         let running = self.tools.iter().filter(|tool| tool.agent.is_root() && tool.until.is_none()).map(|tool| tool.behaviour);

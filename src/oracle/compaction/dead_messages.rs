@@ -83,10 +83,9 @@ impl DeadMessageOracle {
         if !rules.keeps_own_words() {
             return;
         }
-        let texts: Vec<&str> = texts(sent.request).collect();
         self.gone.retain(|gone| {
             found.ask(ORACLE);
-            let is_back = texts.contains(&&**gone);
+            let is_back = texts(sent.request).any(|text| *text == **gone);
             if is_back {
                 found.add(ORACLE, format!("request {} holds what was taken out of the conversation: {gone}", sent.id));
             }

@@ -67,10 +67,8 @@ pub(super) struct CallRecord {
     pub(super) retries: CountRange,
     /// The overloads in a row, that of the last attempt included.
     pub(super) overloads: CountRange,
-    /// How often a plain 400 was repeated.
-    pub(super) refused: u32,
-    /// How many more may have been: of a fast attempt the error does not say whether its speed was the reason.
-    pub(super) refused_fast: u32,
+    /// How often a plain 400 was repeated. Of a fast attempt the error does not say whether its speed was the reason.
+    pub(super) refused: CountRange,
     /// Whether the attempt before the last one ended with a 401 and new credentials.
     pub(super) renewed_after_401: bool,
     /// Whether it ended with new credentials for another reason.
@@ -196,6 +194,15 @@ pub(super) fn allowed(rules: &OracleRules, request: &Request, record: &CallRecor
     }
 }
 
+/// A repetition, as long as fewer than `most` were made.
+fn counted(made: CountRange, most: u32, how: Repetition) -> AllowedDecisions {
+    match () {
+        () if made.most < most => AllowedDecisions::repeat(how),
+        () if made.least >= most => AllowedDecisions::GIVE_UP,
+        () => AllowedDecisions::GIVE_UP.or(AllowedDecisions::repeat(how)),
+    }
+}
+
 /// A failed attempt with all that the table looks at.
 #[derive(Clone, Copy)]
 struct TableCase<'a> {
@@ -218,12 +225,10 @@ impl TableCase<'_> {
 
     /// A repetition, as long as there is one left.
     fn limited(&self, how: Repetition) -> AllowedDecisions {
-        let (retries, most) = (self.record.retries, self.rules.settings.retry.max_retries);
-        if has_no_limit(self.rules, self.end) || retries.most < most {
-            return AllowedDecisions::repeat(how);
+        match has_no_limit(self.rules, self.end) {
+            true => AllowedDecisions::repeat(how),
+            false => counted(self.record.retries, self.rules.settings.retry.max_retries, how),
         }
-        let gives_up = AllowedDecisions::GIVE_UP;
-        if retries.least >= most { gives_up } else { gives_up.or(AllowedDecisions::repeat(how)) }
     }
 
     ///
@@ -333,10 +338,7 @@ impl TableCase<'_> {
         let record = self.record;
         match error.status.unwrap_or_default() {
             0..400 => AllowedDecisions::OPEN,
-            400 if record.refused.saturating_add(record.refused_fast) < settings.refused_retries => {
-                AllowedDecisions::repeat(Repetition::Any)
-            }
-            400 if record.refused < settings.refused_retries => AllowedDecisions::GIVE_UP.or(AllowedDecisions::repeat(Repetition::Any)),
+            400 => counted(record.refused, settings.refused_retries, Repetition::Any),
             401 if settings.on_unauthorized == UnauthorizedPolicy::Wait => self.limited(Repetition::Waited),
             401 if record.renewed_after_401 => AllowedDecisions::GIVE_UP,
             401 if record.renewed_otherwise => AllowedDecisions::OPEN,

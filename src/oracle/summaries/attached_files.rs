@@ -69,9 +69,7 @@ impl AttachedFileOracle {
             }
         }
     }
-}
 
-impl AttachedFileOracle {
     /// A text that stands in another one that is attached, or in the plan or a skill, is not counted: it may stand there for that reason alone.
     fn check_size(&self, rules: &OracleRules, attached: &str, found: &mut OracleFindings<'_>) {
         let settings = &rules.settings.compaction;

@@ -6,6 +6,9 @@ use reenact_engine::emission::{CompactTrigger, CompactionLevel};
 use reenact_engine::settings::MicrocompactMode;
 use reenact_engine::texts::TextName;
 
+const FIRST_FILE: &str = "the first file has this line";
+const SECOND_FILE: &str = "another line is in the second";
+
 fn asked(prompt: u32, turn: u32) -> RequestId {
     RequestId { prompt, turn, attempt: 1 }
 }
@@ -266,9 +269,6 @@ fn o_24_no_more_files_are_attached_than_the_settings_allow() {
     assert_eq!(attached(2, 10, &both), 1, "together they have more tokens");
     assert_eq!(attached(2, 10, FIRST_FILE), 0);
 }
-
-const FIRST_FILE: &str = "the first file has this line";
-const SECOND_FILE: &str = "another line is in the second";
 
 #[test]
 fn o_24_a_file_is_attached_as_it_was_read_last() {
