@@ -2,6 +2,7 @@
 
 mod abort_scope;
 mod accounts;
+mod agent_frame;
 mod answers;
 mod asked_hooks;
 mod compactions;

@@ -1,6 +1,6 @@
 //! O-12, of messages that are taken out of the conversation (C-1): the next request lacks something, and no later one brings it back.
 //!
-//! The texts that are gone are those that the request before the edit had and the one after it lacks. They are no longer asked about once somebody says them
+//! The texts and the tool uses that are gone are those that the request before the edit had and the one after it lacks. They are no longer asked about once somebody says them
 //! again, or where something else has edited the conversation meanwhile.
 
 use super::ORACLE;
@@ -25,6 +25,8 @@ pub(super) struct DeadMessageOracle {
     /// Messages were taken out since then.
     edit: Option<EditSinceRequest>,
     gone: Vec<Arc<str>>,
+    /// The ids of the tool uses that are gone.
+    gone_uses: Vec<Arc<str>>,
 }
 
 /// The facts about the edit.
@@ -65,7 +67,10 @@ impl DeadMessageOracle {
                 self.edit = Some(EditSinceRequest { is_in_request: names.iter().any(is_earlier) });
             }
             Emission::CompactBoundary { .. } | Emission::LocalOutput { .. } => (self.last, self.first, self.edit) = (None, None, None),
-            Emission::Assistant(message) => text(&message.block).into_iter().for_each(|text| self.is_said_again(text)),
+            Emission::Assistant(message) => {
+                text(&message.block).into_iter().for_each(|text| self.is_said_again(text));
+                self.gone_uses.retain(|gone| use_id(&message.block) != Some(gone));
+            }
             Emission::Hidden { text, .. } | Emission::HookContext { text, .. } | Emission::Interrupted { text, .. } => {
                 self.is_said_again(text);
             }
@@ -88,6 +93,14 @@ impl DeadMessageOracle {
             let is_back = texts(sent.request).any(|text| *text == **gone);
             if is_back {
                 found.add(ORACLE, format!("request {} holds what was taken out of the conversation: {gone}", sent.id));
+            }
+            !is_back
+        });
+        self.gone_uses.retain(|gone| {
+            found.ask(ORACLE);
+            let is_back = use_ids(sent.request).any(|id| id == gone);
+            if is_back {
+                found.add(ORACLE, format!("request {} holds tool use {gone}, which was taken out of the conversation", sent.id));
             }
             !is_back
         });
@@ -116,6 +129,7 @@ impl DeadMessageOracle {
         let new: Vec<&str> = texts(sent.request).collect();
         let gone = texts(before).filter(|text| text.trim().len() >= TELLING && !new.contains(text));
         self.gone.extend(gone.map(Arc::from));
+        self.gone_uses.extend(use_ids(before).filter(|id| !use_ids(sent.request).any(|new| new == *id)).cloned());
     }
 }
 
@@ -133,6 +147,14 @@ fn messages_of(request: &Request) -> impl Iterator<Item = &Message> {
 
 fn texts(request: &Request) -> impl Iterator<Item = &str> {
     request.messages.iter().flat_map(|message| &message.content).filter_map(text)
+}
+
+fn use_ids(request: &Request) -> impl Iterator<Item = &Arc<str>> {
+    request.messages.iter().flat_map(|message| &message.content).filter_map(use_id)
+}
+
+fn use_id(block: &Block) -> Option<&Arc<str>> {
+    block.as_tool_use().map(|tool_use| &tool_use.id)
 }
 
 fn text(block: &Block) -> Option<&str> {

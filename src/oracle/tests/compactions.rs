@@ -196,3 +196,20 @@ fn o_12_what_is_taken_out_stays_out() {
     assert_eq!(o_12(&snips().request(4, &snipped).request(5, &whole)), 1);
     assert_eq!(o_12(&snips().says(Block::text(DEAD)).request(4, &whole)), 0, "the model has said it again");
 }
+
+#[test]
+fn o_12_a_tool_use_that_is_taken_out_stays_out() {
+    let (hi, used) = ([Block::text("hi")], [use_block("R", 0)]);
+    let whole: [(Role, &[Block]); 2] = [(Role::User, &hi), (Role::Assistant, &used)];
+    let snipped: [(Role, &[Block]); 1] = [(Role::User, &hi)];
+    let names: Vec<Arc<str>> = vec!["p1.r1.a1".into()];
+    let story = || {
+        let story = EventStory::new().input(Input::MarkedDead { names: names.clone().into() }).says(use_block("R", 0));
+        let boundary = Emission::SnipBoundary { names: names.clone(), tokens_freed: 1 };
+        story.request(1, &snipped).request(2, &whole).effect(Effect::Emit(boundary)).request(3, &snipped)
+    };
+    let back = |story: EventStory| story.request(4, &whole).times_broken("O-12");
+    assert_eq!(story().times_broken("O-12"), 0);
+    assert_eq!(back(story()), 1);
+    assert_eq!(back(story().says(use_block("R", 0))), 0, "the model has asked for it again");
+}

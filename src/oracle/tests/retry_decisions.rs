@@ -278,6 +278,24 @@ fn o_31_less_room_for_the_output_is_what_fits() {
 }
 
 #[test]
+fn o_31_a_refused_request_is_repeated_at_once_as_often_as_the_settings_say() {
+    let repeated = |is_fast: bool, times: u32| {
+        let story = RetryStory::with(|settings| (settings.retry.refused_retries, settings.retry.fast_mode) = (2, true));
+        let request = || {
+            let extra = if is_fast { r#"{"speed":"fast"}"# } else { "{}" };
+            Request { extra: Json::trusted(extra), ..Request::new("m", 8_000) }
+        };
+        (1..=times + 1).fold(story, |story, number| story.requests(attempt(number), request()).refused(number, 400, "x"))
+    };
+    expect([
+        (repeated(false, 2).gives_up(3), 0, "both repetitions are made"),
+        (repeated(false, 1).gives_up(2), 1, "one is left"),
+        (repeated(true, 2).gives_up(3), 0, "so it is at high speed"),
+        (repeated(true, 1).gives_up(2), 1, "one is left at high speed"),
+    ]);
+}
+
+#[test]
 fn o_31_is_not_asked_of_an_engine_with_a_policy_of_its_own() {
     let own = |settings: &mut Settings| settings.retry.policy = RetryPolicySource::Engine;
     let stated = RetryStory::with(|_| ()).asks(1, "m").refused(1, 500, "x").gives_up(1);

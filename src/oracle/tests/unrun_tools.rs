@@ -58,6 +58,20 @@ fn o_33_after_the_failure_of_a_shell_tool_nothing_else_of_the_answer_starts() {
 }
 
 #[test]
+fn o_33_a_sibling_that_failed_is_a_reason_although_the_next_request_goes_out_in_the_same_step() {
+    let unrun = |is_error: bool| {
+        let mut environment = environment(|_| ());
+        environment.tools[0].shell = true;
+        let story = EventStory { oracles: Oracles::new(&environment), at: Time::ZERO }.says(use_block("R", 0)).asks("R", 1);
+        let outcome = if is_error { ToolOutcome::error("x") } else { ToolOutcome::text("x") };
+        let ended = story.hears(ASKED, &[WHOLE]).input(Input::ToolEnded { run: run(1), outcome: outcome.into() });
+        ended.result(0).result(1).request(2, &[]).unrun()
+    };
+    assert_eq!(unrun(true), 0);
+    assert_eq!(unrun(false), 1);
+}
+
+#[test]
 fn o_33_the_words_of_a_stopped_tool_are_not_its_result() {
     let stopped = || EventStory::new().asks("R", 0).input(Input::Cancel).effect(Effect::StopTool { run: run(0) });
     let returns = |text: &str| Input::ToolEnded { run: run(0), outcome: ToolOutcome::text(text).into() };
