@@ -213,6 +213,8 @@ fn o_22_what_is_denied_in_any_case_does_not_start_where_something_is_not_known()
     let path = ToolCheck { permission: Some(Deny), is_about_path: true, ..ToolCheck::default() };
     let checked = |mode| under(mode, &[rule(Ask, "R")]).input(Input::ToolChecked { run: run(0), check: path.clone() });
     assert_eq!(checked(PermissionMode::Bypass).changes_soon("mode bypass").starts("R", 0, LS).o_22(), 1);
+    let path_alone = under(PermissionMode::Bypass, &[]).input(Input::ToolChecked { run: run(0), check: path.clone() });
+    assert_eq!(path_alone.changes_soon("mode bypass").starts("R", 0, LS).o_22(), 1, "no rule is about it, and the path is denied");
     let changed = PermissionAnswer::Allow { updated_input: Some(Json::trusted("{}")), rules: Vec::new() };
     let by_person = |story: EventStory| story.asks_about_ls("R").person_says(0, changed.clone()).starts("R", 0, "{}").o_22();
     assert_eq!(by_person(under(PermissionMode::Default, &[rule(Ask, "R(l*)")])), 0);
