@@ -58,7 +58,7 @@ fn its_parts_of_scenarios_can_be_read() {
 }
 
 /// Commands that are not run here, with the reason.
-const ELSEWHERE: [(&str, &str); 13] = [
+const ELSEWHERE: [(&str, &str); 14] = [
     ("serve ", "tests/serve does it"),
     ("new ", "tests/commands does it: it writes files"),
     ("doctor", "tests/commands does it: what it finds depends on the machine"),
@@ -70,6 +70,7 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("schema ", "it writes a file"),
     ("FILE", "it names any file"),
     ("sweep scenarios", "tests/sweep.rs does it"),
+    ("pairs scenarios", "tests/pairs.rs does it, with fewer pairs"),
     ("--seeds 1..=200", "tests/live does it, with fewer seeds"),
     ("--interrupt-at", "it shows a finding, and this sweep has no finding"),
 ];

@@ -348,6 +348,7 @@ mod tests {
         let command = prepared("A=b cargo doc --x=y").unwrap();
         assert_eq!(command.get_program(), "cargo");
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["doc", "--x=y"]);
-        assert_eq!(command.get_envs().count(), 1);
+        assert!(command.get_envs().any(|variable| variable == ("A".as_ref(), Some("b".as_ref()))));
+        assert!(command.get_envs().all(|(name, _)| ["A", "RUST_TEST_THREADS"].contains(&name.to_str().unwrap())));
     }
 }
