@@ -4,7 +4,7 @@
 //! of, and the content since), and as C-4 counts (the API's count with that answer, and the content since). The requests after a
 //! compaction must hold less than the larger of the two; where the API counted, also less than the engine says that there was. That no compaction
 //! parts a tool use from its result is O-1's: a request shows it. That none keeps half an answer is in `whole_answers`, and that old counts are forgotten in
-//! `context_figures`. That what is taken out stays out is in `dead_messages`.
+//! `context_figures`. That what is taken out stays out is in `dead_messages`, and that what is marked is taken out in `marked_rounds`.
 //!
 //! A request for the next summary is not judged: only its outcome shows what it is.
 //!
@@ -13,10 +13,12 @@
 
 mod context_figures;
 mod dead_messages;
+mod marked_rounds;
 mod whole_answers;
 
 use context_figures::ContextFigureOracle;
 use dead_messages::DeadMessageOracle;
+use marked_rounds::MarkedRoundOracle;
 use whole_answers::WholeAnswerOracle;
 
 use super::frame_tokens::FrameTokens;
@@ -59,8 +61,7 @@ pub(super) struct CompactionOracle {
     whole_answers: WholeAnswerOracle,
     figures: ContextFigureOracle,
     dead: DeadMessageOracle,
-    /// The messages that markers have named (C-1).
-    marked: Vec<Arc<str>>,
+    marked: MarkedRoundOracle,
     /// The messages of the last request that something came of; `None` after a compaction and at the beginning.
     answered: Option<u64>,
     /// The most that the API counted since the last compaction: an answer that is not kept leaves the count of one before it.
@@ -103,8 +104,8 @@ struct ContextBefore {
 impl CompactionOracle {
     pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
         self.dead.on_input(input);
+        self.marked.on_input(input);
         match input {
-            Input::MarkedDead { names } => self.marked.extend(names.iter().cloned()),
             Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } => {
                 self.waiting.push((*prompt, rules.tokenizer.blocks(content)));
             }
@@ -120,6 +121,7 @@ impl CompactionOracle {
     pub(super) fn on_request(&mut self, rules: &OracleRules, sent: SentRequest<'_>, history: u64, found: &mut OracleFindings<'_>) {
         self.whole_answers.on_request(rules, sent, found);
         self.dead.on_request(rules, sent, found);
+        self.marked.on_request(rules, sent, found);
         let SentRequest { id, request, .. } = sent;
         if self.last.is_none() {
             self.said += history;
@@ -153,6 +155,7 @@ impl CompactionOracle {
         self.whole_answers.on_effect(effect);
         self.figures.on_effect(effect);
         self.dead.on_effect(effect);
+        self.marked.on_effect(effect, found);
         let emission = match effect {
             Effect::Finished { prompt, terminal } => {
                 // What was broken off may have asked for a summary.
@@ -200,12 +203,6 @@ impl CompactionOracle {
                 self.people_say(words_around_queued_message(rules));
             }
             Emission::Interrupted { text, .. } => self.people_say(tokens::tokens_of_text(text)),
-            Emission::SnipBoundary { names, .. } => {
-                found.ask(ORACLE);
-                if let Some(name) = names.iter().find(|name| !self.marked.contains(name)) {
-                    found.add(ORACLE, format!("{name} is taken out of the conversation, and no marker has named it"));
-                }
-            }
             Emission::Result(_) => (self.silent, self.in_a_row) = (0, 0),
             _ => (),
         }

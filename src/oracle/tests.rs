@@ -14,6 +14,7 @@ mod late_progress;
 mod leftovers;
 mod live_streams;
 mod livelock;
+mod marked_rounds;
 mod nothing_lost;
 mod permission_rules;
 mod progress_set;

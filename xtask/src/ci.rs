@@ -31,7 +31,7 @@ enum StepWork {
 pub(crate) const TEST_BUILD: [&str; 3] = ["--workspace", "--features", "reenact/images,reenact/proptest"];
 
 /// How many tests run at once for each core, where `RUST_TEST_THREADS` does not say it. The longest of them wait for clients in real time.
-const TESTS_PER_CORE: usize = 2;
+const TESTS_PER_CORE: usize = 3;
 
 /// Packages that a pure room must not pull in: runtimes, sockets, the operating system's randomness.
 const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
