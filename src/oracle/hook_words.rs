@@ -1,8 +1,9 @@
 //! O-26 beyond the start of tools: a stop hook that objects is heard before the prompt ends well, a hook that ends the turn ends it, and
 //! a hook that is against a compaction prevents it (C-4). A stop hook is told whether one has objected before.
-//! That hooks are asked about tools is in `asked_hooks`.
+//! That hooks are asked about tools is in `asked_hooks`, and that each has its own time in `hook_times`.
 
 use super::asked_hooks::AskedHookOracle;
+use super::hook_times::HookTimeOracle;
 use super::request_kind::{RequestKind, SentRequest};
 use super::tool_starts::HOOKS;
 use super::{OracleFindings, OracleRules};
@@ -17,13 +18,15 @@ use reenact_wire::prelude::*;
 pub(super) struct HookWordOracle {
     hooks: Vec<(HookRun, Option<Arc<HookOutcome>>)>,
     asked: AskedHookOracle,
+    times: HookTimeOracle,
     /// The answer to whose end a stop hook objected first.
     objected: Option<RequestId>,
 }
 
 impl HookWordOracle {
-    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input, found: &mut OracleFindings<'_>) {
         self.asked.on_input(rules, input);
+        self.times.on_input(rules, input, found);
         if let Input::HookEnded { hook, outcome } = input
             && let Some((_, known)) = self.hooks.iter_mut().find(|(run, known)| run == hook && known.is_none())
         {
@@ -64,6 +67,7 @@ impl HookWordOracle {
 
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         self.asked.on_effect(rules, effect, found);
+        self.times.on_effect(rules, effect, found);
         match effect {
             Effect::RunHook { hook, input } => {
                 self.check_flag(*hook, input, found);

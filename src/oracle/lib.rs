@@ -31,6 +31,7 @@ mod compaction;
 mod discarded_attempts;
 mod findings;
 mod frame_tokens;
+mod hook_times;
 mod hook_words;
 mod interruption;
 mod kept_history;
@@ -366,7 +367,7 @@ impl TranscriptWatch for Oracles {
         watched.leftovers.on_input(at, input);
         watched.starts.on_input(input);
         watched.lookups.on_input(input);
-        watched.hook_words.on_input(&self.rules, input);
+        watched.hook_words.on_input(&self.rules, input, found);
         watched.order.on_input(input);
         watched.told_texts.on_input(&self.rules, input);
         watched.live_streams.on_input(&self.rules, input, found);

@@ -106,3 +106,28 @@ fn o_26_a_hook_is_asked_about_the_tools_that_it_is_for() {
     assert_eq!(asked(Some("W"), BEFORE), 1, "it is for another tool");
     assert_eq!(asked(None, AFTER), 1, "it is for another event");
 }
+
+#[test]
+fn o_26_a_hook_is_waited_for_as_long_as_its_own_time() {
+    let asked = |timeout_ms: u64, late_ms: u64| {
+        let definition = |timeout_ms| HookDefinition {
+            name: "h".into(),
+            event: HookEvent::Stop,
+            matcher: None,
+            timeout: Micros::from_millis(timeout_ms),
+        };
+        let environment = Environment { hooks: vec![definition(timeout_ms), definition(9)], ..environment(|_| ()) };
+        let oracles = Oracles::new(&environment).with_lateness(Micros::from_millis(late_ms));
+        let input = HookInput { event: HookEvent::Stop, tool: None, data: Json::trusted("{}"), stop_hook_active: false };
+        let runs = |hook| Effect::RunHook { hook: HookRun { hook, subject: HookSubject::Stop(ASKED) }, input: Arc::new(input.clone()) };
+        let story = EventStory { oracles, at: Time::ZERO }.effect(runs(0)).effect(runs(1));
+        let nothing = || Input::MarkedDead { names: [].into() };
+        story.input(nothing()).input(nothing()) // two milliseconds pass
+    };
+    let hook = HookRun { hook: 0, subject: HookSubject::Stop(ASKED) };
+    let answers = |story: EventStory| story.input(Input::HookEnded { hook, outcome: Arc::default() }).times_broken("O-26");
+    let stops = |story: EventStory| story.effect(Effect::StopHook { hook }).times_broken("O-26");
+    assert_eq!((answers(asked(3, 0)), stops(asked(2, 0))), (0, 0), "in time");
+    assert_eq!((answers(asked(2, 0)), stops(asked(1, 0))), (1, 1));
+    assert_eq!((answers(asked(2, 1)), stops(asked(1, 1))), (0, 0), "timers are late");
+}
