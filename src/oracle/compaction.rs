@@ -133,7 +133,10 @@ impl CompactionOracle {
         self.asked = self.asked.max(messages);
         let tokens = frame + messages;
         self.frame = self.frame.max(frame);
-        self.figures.on_request(id, self.frame + messages, found);
+        // A host may take tools out of the frame between the engine's word and the request.
+        if rules.settings.session.changes.is_empty() {
+            self.figures.on_request(id, self.frame + messages, found);
+        }
         let before = self.before.map(|before| before.counted.max(self.frame + before.messages));
         if before.is_some() {
             found.ask(ORACLE);

@@ -64,6 +64,8 @@ impl Conversation {
             joined.content.extend(message.content.iter().cloned());
             return self.replace_message(last, joined);
         }
+        let behind = if message.role == Role::User { place_of_the_users(&self.items) } else { self.items.len() };
+        let at = if *place == MessagePlace::Before { behind.saturating_sub(1) } else { behind };
         self.push(ConversationItem {
             name: name.into(),
             kind: ItemKind::Hidden,
@@ -71,13 +73,8 @@ impl Conversation {
             usage: None,
             lacks_thinking: false,
         });
-        if message.role == Role::User {
-            self.put_before_unanswered();
-        }
-        if let (MessagePlace::Before, Some(last)) = (place, last) {
-            // Nothing that the API has counted is behind it: what was said last is newer than any answer.
-            self.items.swap(last, last + 1);
-        }
+        // Nothing that the API has counted is behind it: what was said last is newer than any answer.
+        self.items[at..].rotate_right(1);
     }
 }
 
@@ -123,6 +120,18 @@ mod tests {
         conversation.push_answer(crate::contract::RequestId::first(2), vec![Block::text("yes")], None);
         conversation.push_user("p3", ItemKind::Prompt, vec![Block::text("thanks")]);
         assert_eq!(names(&conversation).last().map(String::as_str), Some("p3"), "an answered one stays");
+    }
+
+    #[test]
+    fn s_11_a_message_before_the_last_one_leaves_system_messages_behind_the_users() {
+        let mut conversation = Conversation::default();
+        conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("hi")]);
+        let mut say =
+            |name: &str, place, message| conversation.take_host_message(name, &HostMessage { at: RequestPlace::START, place, message });
+        say("brief", MessagePlace::After, Arc::new(Message { role: Role::System, content: vec![Block::text("be brief")] }));
+        say("document", MessagePlace::Before, Arc::new(Message::user(vec![Block::text("a document")])));
+        let names: Vec<&str> = conversation.items().iter().map(|item| &*item.name).collect();
+        assert_eq!(names, ["document", "p1", "brief"]);
     }
 
     #[test]

@@ -9,11 +9,14 @@ use crate::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Message, Role};
 use reenact_wire::prelude::*;
 
+/// The name of results is that of their answer with this behind it.
+const RESULTS: &str = ".results";
+
 /// The markers that came, and the tool uses of one agent's answers.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct MarkedRoundOracle {
-    /// The names, in order of arrival.
-    marked: Vec<Arc<str>>,
+    /// In order of arrival.
+    marked: Vec<MarkedName>,
     /// How many of them the next request has to follow.
     due: usize,
     /// How many there were at the last turn.
@@ -23,6 +26,13 @@ pub(super) struct MarkedRoundOracle {
     /// Nothing is being asked: the next prompt begins when it comes.
     is_idle: bool,
     uses: Vec<AnswerUse>,
+}
+
+#[derive(Clone, Debug, Hash)]
+struct MarkedName {
+    name: Arc<str>,
+    /// Whether the answer was there when the marker came. A name of nothing is forgotten.
+    is_known: bool,
 }
 
 /// A tool use with the name of its answer: `p1.r2.a1`.
@@ -35,7 +45,10 @@ struct AnswerUse {
 impl MarkedRoundOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
         match input {
-            Input::MarkedDead { names } => self.marked.extend(names.iter().cloned()),
+            Input::MarkedDead { names } => {
+                let is_known = |name: &str| self.uses.iter().any(|tool_use| *tool_use.answer == *name.trim_end_matches(RESULTS));
+                self.marked.extend(names.iter().map(|name| MarkedName { name: name.clone(), is_known: is_known(name) }));
+            }
             Input::Prompt { .. } if core::mem::take(&mut self.is_idle) => self.due = self.marked.len(),
             _ => (),
         }
@@ -52,7 +65,7 @@ impl MarkedRoundOracle {
             }
             Effect::Emit(Emission::SnipBoundary { names, .. }) => {
                 found.ask(ORACLE);
-                if let Some(name) = names.iter().find(|name| !self.marked.contains(name)) {
+                if let Some(name) = names.iter().find(|name| self.marked.iter().all(|marked| marked.name != **name)) {
                     found.add(ORACLE, format!("{name} is taken out of the conversation, and no marker has named it"));
                 }
             }
@@ -88,10 +101,10 @@ impl MarkedRoundOracle {
 
     /// Whether all answers with this tool use are named, and their results.
     fn is_due(&self, id: &Arc<str>) -> bool {
-        let due = &self.marked[..self.due];
+        let due = self.marked[..self.due].iter().filter(|marked| marked.is_known);
         let is_due = |answer: &str| {
-            let are_results = |name: &Arc<str>| name.strip_suffix(".results") == Some(answer);
-            due.iter().any(|name| **name == *answer) && due.iter().any(are_results)
+            let is_its = |marked: &MarkedName| marked.name.strip_suffix(RESULTS) == Some(answer);
+            due.clone().any(|marked| *marked.name == *answer) && due.clone().any(is_its)
         };
         let mut answers = self.uses.iter().filter(|tool_use| tool_use.id == *id).map(|tool_use| &*tool_use.answer).peekable();
         answers.peek().is_some() && answers.all(is_due)

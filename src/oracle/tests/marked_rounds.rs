@@ -49,6 +49,13 @@ fn o_12_a_round_goes_once_all_of_it_is_named() {
 }
 
 #[test]
+fn o_12_a_marker_that_comes_before_its_answer_means_nothing() {
+    let early = || answered(marked(EventStory::new(), &BOTH));
+    assert_eq!(o_12(&goes_on(goes_on(early(), 2), 3)), 0);
+    assert_eq!(o_12(&goes_on(goes_on(marked(early(), &BOTH), 2), 3)), 1, "it is named once more");
+}
+
+#[test]
 fn o_12_the_last_answer_of_a_request_may_be_named_and_stays() {
     let (hi, used, results) = ([Block::text("hi")], [use_block("R", 0)], [result_block(0)]);
     let last: [(Role, &[Block]); 3] = [(Role::User, &hi), (Role::Assistant, &used), (Role::User, &results)];
