@@ -53,6 +53,8 @@ struct AnswerAccount {
     body: Option<Arc<str>>,
     /// Whether the first event of a stream has come.
     has_begun: bool,
+    /// The stream has said that the message is over. A stop reason behind that is none.
+    is_over: bool,
     /// Nobody listens any more.
     is_closed: bool,
     kind: RequestKind,
@@ -74,6 +76,7 @@ impl AccountOracle {
             is_refused: false,
             body: None,
             has_begun: false,
+            is_over: false,
             is_closed: false,
             kind,
             stop_reason,
@@ -92,8 +95,10 @@ impl AccountOracle {
                 }
                 // A stream that begins with its end is refused, and what it says is not counted.
                 EventPayload::MessageDelta(delta) if self.open(*id).is_some_and(|answer| answer.has_begun) => {
-                    self.told(rules, *id, None, (&delta.usage, delta.stop_reason.as_deref()));
+                    let is_over = self.open(*id).is_some_and(|answer| answer.is_over);
+                    self.told(rules, *id, None, (&delta.usage, delta.stop_reason.as_deref().filter(|_| !is_over)));
                 }
+                EventPayload::MessageStop => self.open(*id).into_iter().for_each(|answer| answer.is_over = true),
                 _ => (),
             },
             Input::Body { id, body } => {

@@ -157,7 +157,7 @@ impl CompactionOracle {
     pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         self.whole_answers.on_effect(effect);
         self.figures.on_effect(effect);
-        self.dead.on_effect(effect);
+        self.dead.on_effect(rules, effect);
         self.marked.on_effect(effect, found);
         let emission = match effect {
             Effect::Finished { prompt, terminal } => {

@@ -76,7 +76,8 @@ pub(crate) mod tests {
     use reenact_wire::block::{Block, Message, Role, ToolInput, ToolUse};
     use reenact_wire::json::Json;
 
-    /// A short language for conversations: `p` a prompt, `a` an answer, `a+2` one with two tool uses, `r` the results of all that are open.
+    /// A short language for conversations: `p` a prompt, `a` an answer, `a+2` one with two tool uses, `r` the results of all that are open, `s` a message of the
+    /// system.
     pub(crate) fn items(said: &str) -> Vec<Arc<ConversationItem>> {
         let mut open: Vec<String> = Vec::new();
         let words = said.split_whitespace().enumerate();
@@ -86,6 +87,7 @@ pub(crate) mod tests {
     fn item(name: &str, word: &str, index: usize, open: &mut Vec<String>) -> ConversationItem {
         let (kind, role, content) = match word.split_once('+').unwrap_or((word, "0")) {
             ("p", _) => (ItemKind::Prompt, Role::User, vec![Block::text("please")]),
+            ("s", _) => (ItemKind::Hidden, Role::System, vec![Block::text("be brief")]),
             ("r", _) => {
                 let answered = open.drain(..).map(|id| Block::tool_result(&id, &Json::from_value(&"x".repeat(40)), false));
                 (ItemKind::Results, Role::User, answered.collect())

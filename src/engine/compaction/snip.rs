@@ -3,11 +3,11 @@
 //! Only whole units go (C-7). A message whose partner is not marked stays, and stays marked, so that it goes as soon as its partner is named,
 //! too; taking the partner along would remove an unmarked message. The last unit stays, because it is what the next request asks
 //! about. So does the prompt before an answer that would otherwise be the first message, or would otherwise have its thinking behind what another
-//! answer said while its tools are open: the API refuses both.
+//! answer said while its tools are open, and the prompt before a message of the system: the API refuses all three.
 
 use super::rounds;
 use crate::conversation::{Conversation, ConversationItem};
-use reenact_wire::block::Block;
+use reenact_wire::block::{Block, Role};
 use reenact_wire::prelude::*;
 
 /// The plan for the marked messages.
@@ -44,6 +44,18 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> SnipPlan
         && let Some(prompt) = (before + 1..thinks).rev().find(|nth| removed[*nth] && !is_answer(*nth))
     {
         removed[prompt] = false;
+    }
+    // The API takes a message of the system behind one of the user's alone.
+    let is_system = |nth: &usize| items[units[*nth].start].message.role == Role::System;
+    for system in (0..units.len()).filter(is_system) {
+        let before = (0..system).rev().find(|nth| !removed[*nth] && !is_gone(*nth));
+        if !removed[system]
+            && !is_gone(system)
+            && before.is_none_or(|before| ends_in_answer(&before))
+            && let Some(prompt) = (before.map_or(0, |before| before + 1)..system).rev().find(|nth| removed[*nth] && !is_answer(*nth))
+        {
+            removed[prompt] = false;
+        }
     }
     let mut plan = SnipPlan::default();
     for (unit, removed) in units.into_iter().zip(removed) {
@@ -105,6 +117,14 @@ mod tests {
         assert_eq!(plan_for(said, &["p0", "a+11", "r2"]), (vec![0, 1, 2], vec![]), "the whole first round goes");
         assert_eq!(plan_for("p a a p", &["p0", "a1"]), (vec![], kept(&["p0", "a1"])), "one answer in two parts");
         assert_eq!(plan_for(said, &["nobody"]), (vec![], vec![]), "an unknown name means nothing");
+    }
+
+    #[test]
+    fn c_1_a_message_of_the_system_keeps_the_user_before_it() {
+        assert_eq!(plan_for("p a p s a p", &["p2"]).0, [0; 0]);
+        assert_eq!(plan_for("p s a p", &["p0"]).0, [0; 0], "nothing would be before it");
+        assert_eq!(plan_for("p a p s a p", &["p2", "s3"]).0, [2, 3], "it goes, too");
+        assert_eq!(plan_for("p a+1 r p s a p", &["p3"]).0, [3], "results are before it");
     }
 
     #[test]

@@ -4,11 +4,13 @@
 //! again, or where something else has edited the conversation meanwhile.
 
 use super::ORACLE;
+use crate::command_prompts::has_command;
 use crate::request_kind::{RequestKind, SentRequest};
 use crate::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Block, Effect, Emission, Input, Note, Request, RequestId};
 use reenact_engine::emission::CompactionLevel;
 use reenact_engine::key::SharedValue;
+use reenact_engine::settings::CommandAction;
 use reenact_wire::block::{BlockKind, Message};
 use reenact_wire::prelude::*;
 
@@ -27,6 +29,8 @@ pub(super) struct DeadMessageOracle {
     gone: Vec<Arc<str>>,
     /// The ids of the tool uses that are gone.
     gone_uses: Vec<Arc<str>>,
+    /// The prompts that have not been asked about yet, each with its number.
+    waiting: Vec<(u32, Arc<[Block]>)>,
 }
 
 /// The facts about the edit.
@@ -39,9 +43,7 @@ struct EditSinceRequest {
 impl DeadMessageOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
         match input {
-            Input::Prompt { content, .. } | Input::Interrupt { content, .. } => {
-                content.iter().filter_map(text).for_each(|text| self.is_said_again(text));
-            }
+            Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } => self.waiting.push((*prompt, content.clone())),
             Input::HookEnded { outcome, .. } => {
                 let said = [&outcome.reason, &outcome.context, &outcome.stop].into_iter().flatten();
                 said.for_each(|text| self.is_said_again(text));
@@ -50,8 +52,9 @@ impl DeadMessageOracle {
         }
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect) {
         match effect {
+            Effect::Emit(Emission::QueuedCommand { prompt, .. }) | Effect::Finished { prompt, .. } => self.begin(rules, *prompt),
             Effect::Note(Note::Compaction { ran: true, level, .. }) if *level != CompactionLevel::Snip => self.edit = None,
             Effect::Emit(emission) => self.on_emission(emission),
             _ => (),
@@ -78,6 +81,21 @@ impl DeadMessageOracle {
         }
     }
 
+    /// The model is asked about a prompt of the user. A command stands for a text of its own.
+    fn begin(&mut self, rules: &OracleRules, prompt: u32) {
+        let Some(at) = self.waiting.iter().position(|(waiting, _)| *waiting == prompt) else { return };
+        let (_, content) = self.waiting.remove(at);
+        content.iter().filter_map(text).for_each(|text| self.is_said_again(text));
+        if !has_command(&content) {
+            return;
+        }
+        for command in &rules.settings.session.commands {
+            if let CommandAction::Ask(text) = &command.does {
+                self.gone.retain(|gone| !text.split("$ARGUMENTS").all(|part| gone.contains(part.trim())));
+            }
+        }
+    }
+
     /// An engine may put words of its own around what others say.
     fn is_said_again(&mut self, said: &str) {
         let is_within = |gone: &str| said.trim().len() >= TELLING && gone.contains(said.trim());
@@ -88,6 +106,7 @@ impl DeadMessageOracle {
         if !rules.keeps_own_words() {
             return;
         }
+        self.begin(rules, sent.id.prompt);
         self.gone.retain(|gone| {
             found.ask(ORACLE);
             let is_back = texts(sent.request).any(|text| *text == **gone);

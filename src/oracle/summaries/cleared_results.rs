@@ -66,8 +66,11 @@ impl ClearedResultOracle {
             {
                 let Some(request) = &self.last else { return };
                 found.ask(ORACLE);
-                let kept = newest(&results(request), rules.settings.compaction.keep_results);
-                if let Some(id) = tool_use_ids.iter().find(|id| kept.contains(id)) {
+                let results = results(request);
+                let kept = newest(&results, rules.settings.compaction.keep_results);
+                // An older result may have the id of a newer one.
+                let is_one = |id: &Arc<str>| results.iter().filter(|(other, _)| *other == id).count() == 1;
+                if let Some(id) = tool_use_ids.iter().find(|id| kept.contains(id) && is_one(id)) {
                     found.add(ORACLE, format!("the result of {id} is cleared, and is one of the newest {}", kept.len()));
                 }
             }

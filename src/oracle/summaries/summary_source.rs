@@ -1,17 +1,18 @@
-//! O-5, of a summary: it holds all words of the attempt that came whole, and none of an attempt before it that was cut (C-4). Of an answer in tags, or one that
-//! was not streamed, it holds some.
+//! O-5, of a summary: it holds all words of the attempt that came whole, and none of an attempt before it that was cut (C-4). Of an answer in tags
+//! it holds some.
 
 use crate::discarded_attempts::ORACLE;
 use crate::request_kind::SentRequest;
 use crate::{OracleFindings, OracleRules};
 use reenact_engine::contract::{EventPayload, Input, RequestId};
 use reenact_engine::texts::TextName;
-use reenact_wire::block::Block;
+use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::event::BlockDelta;
 use reenact_wire::prelude::*;
 use reenact_wire::raw_json::RawObject;
 use reenact_wire::tokens;
 use reenact_wire::usage::Usage;
+use reenact_wire::whole_message::whole_message;
 
 /// Fewer words may stand in both by chance.
 const CHARACTERS_MIN: usize = 20;
@@ -73,8 +74,10 @@ impl SummarySourceOracle {
             return;
         }
         found.ask(super::ORACLE);
-        if added < self.replaced {
-            let text = format!("the answer to request {id} came whole, and its {added} tokens were not taken for {}", self.replaced);
+        // The user's context stands before the messages of each request, and is no part of them (S-2a).
+        let replaced = self.replaced.saturating_sub(rules.settings.user_context.as_deref().map_or(0, tokens::tokens_of_text));
+        if added < replaced {
+            let text = format!("the answer to request {id} came whole, and its {added} tokens were not taken for {replaced}");
             found.add(super::ORACLE, text);
         }
     }
@@ -98,7 +101,8 @@ impl SummarySourceOracle {
             self.is_whole = false;
         }
         let (Input::Stream { id, .. } | Input::Body { id, .. }) = input else { return };
-        let Some((_, text)) = self.attempts.iter_mut().find(|(attempt, _)| attempt == id).filter(|_| !self.is_whole) else { return };
+        // A request that was closed may still speak.
+        let Some((_, text)) = self.attempts.last_mut().filter(|(attempt, _)| attempt == id && !self.is_whole) else { return };
         match input {
             Input::Stream { event, .. } => match event.payload() {
                 EventPayload::BlockStart { block, .. } => {
@@ -116,7 +120,7 @@ impl SummarySourceOracle {
                 EventPayload::Error { .. } => self.has_ended = false,
                 _ => (),
             },
-            Input::Body { body, .. } => text.push_str(body),
+            Input::Body { body, .. } => text.push_str(&text_of(body).unwrap_or_else(|| body.to_string())),
             _ => (),
         }
     }
@@ -144,4 +148,14 @@ impl SummarySourceOracle {
             }
         }
     }
+}
+
+/// The texts of an answer that was not streamed, a line for each.
+fn text_of(body: &str) -> Option<String> {
+    let message = whole_message(body).ok()?;
+    let texts = message.blocks.iter().filter_map(|block| match block.kind() {
+        BlockKind::Text(text) => Some(&**text),
+        _ => None,
+    });
+    Some(texts.collect::<Vec<&str>>().join("\n"))
 }

@@ -74,6 +74,15 @@ fn o_32_a_result_has_the_time_and_the_stop_reason_of_its_answers() {
     assert_eq!(broken(9, Some("end_turn")), 0, "waits between attempts may count");
     assert_eq!(broken(2, Some("end_turn")), 1);
     assert_eq!(broken(3, None), 1);
+    let late =
+        [r#"{"type":"message_stop"}"#, r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":7}}"#];
+    let told = |late: &[&str]| {
+        let story = EventStory::new().answers().hears(ASKED, late).input(Input::End { id: ASKED, how: AnswerEnd::Complete });
+        let (api_duration, stop_reason) = (Micros::from_millis(9), Some("end_turn".into()));
+        let result = ResultMessage { api_duration, stop_reason, usage, cost: NanoUsd(COST), ..result_of(1, "") };
+        story.effect(Effect::Emit(Emission::Result(Box::new(result)))).times_broken("O-32")
+    };
+    assert_eq!((told(&late), told(&late[1..])), (0, 1), "behind the end of the message it is no stop reason");
 }
 
 #[test]

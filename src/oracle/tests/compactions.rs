@@ -5,7 +5,7 @@ use reenact_engine::contract::HookOutcome;
 use reenact_engine::contract::Note;
 use reenact_engine::emission::{CompactTrigger, CompactionLevel};
 use reenact_engine::permission::PermissionWord;
-use reenact_engine::settings::{HostMessage, MessagePlace, RequestPlace};
+use reenact_engine::settings::{CommandAction, HostMessage, MessagePlace, RequestPlace, SlashCommand};
 use reenact_wire::usage::Usage;
 
 impl EventStory {
@@ -195,6 +195,28 @@ fn o_12_what_is_taken_out_stays_out() {
     assert_eq!(o_12(&snips().request(4, &whole)), 1, "it is back");
     assert_eq!(o_12(&snips().request(4, &snipped).request(5, &whole)), 1);
     assert_eq!(o_12(&snips().says(Block::text(DEAD)).request(4, &whole)), 0, "the model has said it again");
+}
+
+#[test]
+fn o_12_the_user_may_have_said_the_same_before() {
+    let waits = |text: &str| {
+        let (hi, dead) = ([Block::text("hi")], [Block::text(DEAD)]);
+        let ask = CommandAction::Ask("a text of some length $ARGUMENTS".into());
+        let story = EventStory::with(|settings| {
+            settings.session.commands = vec![SlashCommand { name: "do".into(), does: ask, allows: Vec::new() }]
+        });
+        let names: Vec<Arc<str>> = vec!["p1.r1.a1".into()];
+        let story = story.request(1, &[(Role::User, &hi), (Role::Assistant, &dead), (Role::User, &hi)]);
+        let story = story.input(Input::Prompt { prompt: 2, content: [Block::text(text)].into() });
+        let story = story.input(Input::MarkedDead { names: names.clone().into() });
+        let story = story.effect(Effect::Emit(Emission::SnipBoundary { names, tokens_freed: 1 })).request(2, &[(Role::User, &hi)]);
+        let mut request = Request::new("m", 1);
+        request.messages = vec![Arc::new(Message { role: Role::User, content: dead.to_vec() })];
+        story.effect(Effect::Request { id: RequestId { prompt: 2, ..ASKED }, request: Arc::new(request) }).times_broken("O-12")
+    };
+    assert_eq!(waits("something else"), 1);
+    assert_eq!(waits(DEAD), 0);
+    assert_eq!(waits("/do that is taken out"), 0, "the command stands for it");
 }
 
 #[test]

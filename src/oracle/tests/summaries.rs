@@ -244,6 +244,27 @@ fn o_5_a_summary_is_of_one_attempt() {
 }
 
 #[test]
+fn o_5_a_closed_attempt_may_speak_on_and_the_next_one_may_not_be_streamed() {
+    let (first, second) = (asked(1, 1), RequestId { attempt: 2, ..asked(1, 1) });
+    let end = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}"#;
+    let delta = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"The tests of the parser"}}"#;
+    let content = r#"[{"type":"text","text":"The tests of the parser"},{"type":"text","text":"All tests pass"}]"#;
+    let body = format!(
+        r#"{{"id":"a","type":"message","role":"assistant","model":"m","content":{content},"stop_reason":"end_turn","usage":{{}}}}"#
+    );
+    let summary = |text: &str| {
+        let prompt = [Block::text(TextName::SummaryPrompt.ours())];
+        let story = EventStory::new().asks_last(first, &prompt, false).hears(first, &[delta]).asks_last(second, &prompt, false);
+        let story = story.hears(first, &[end, r#"{"type":"message_stop"}"#]);
+        let story = story.input(Input::Body { id: second, body: body.as_str().into() }).compacts(CompactTrigger::Auto);
+        story.effect(Effect::Emit(Emission::Hidden { uuid: "s".into(), why: "summary".into(), text: text.into() })).times_broken("O-5")
+    };
+    assert_eq!(summary("The tests of the parser\nAll tests pass"), 0);
+    assert_eq!(summary("The tests of the parser"), 1, "words are lost");
+    assert_eq!(summary("The tests of the parser\nThe tests of the parser\nAll tests pass"), 1, "those of both attempts");
+}
+
+#[test]
 fn o_35_an_answer_that_was_cut_off_is_no_summary() {
     let summary = |stop_reason: &str| {
         let end = format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{stop_reason}"}},"usage":{{}}}}"#);
@@ -294,21 +315,29 @@ fn o_35_and_s_3_a_summary_is_asked_for_as_the_user_wishes() {
 
 #[test]
 fn o_35_and_c_4_a_summary_that_came_whole_is_taken() {
-    let said = |text: &str, end: &str| {
-        let old = Message::user(vec![Block::text(&"What was said. ".repeat(60))]);
+    let old = "What was said. ".repeat(60);
+    let said_in = |story: EventStory, text: &str, end: &str| {
+        let old = Message::user(vec![Block::text(&old)]);
         let request = Request::new("m", 1).with_messages([old, Message::user(vec![Block::text(TextName::SummaryPrompt.ours())])]);
-        let story = EventStory::new().effect(Effect::Request { id: ASKED, request: Arc::new(request) });
+        let story = story.effect(Effect::Request { id: ASKED, request: Arc::new(request) });
         let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
         let delta = format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":{text:?}}}}}"#);
         let end = format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{end}"}},"usage":{{"output_tokens":7}}}}"#);
         story.hears(ASKED, &[start, &delta, &end, r#"{"type":"message_stop"}"#])
     };
+    let said = |text: &str, end: &str| said_in(EventStory::new(), text, end);
     let failed = || Effect::Note(Note::Compaction { level: CompactionLevel::Auto, ran: false, why: "".into(), before: 9, after: 9 });
     assert_eq!(said("In short.", "end_turn").effect(failed()).o_35(), 1);
     assert_eq!(said("", "end_turn").effect(failed()).o_35(), 0, "it is empty");
     assert_eq!(said("In short.", "max_tokens").effect(failed()).o_35(), 0, "it was cut off");
     assert_eq!(said(&"In short. ".repeat(90), "end_turn").effect(failed()).o_35(), 0, "it is no smaller");
     assert_eq!(said("In short.", "end_turn").input(Input::Cancel).effect(failed()).o_35(), 0, "the user ended it");
+    let with_context = EventStory::with(|settings| settings.user_context = Some(old.as_str().into()));
+    assert_eq!(
+        said_in(with_context, "In short.", "end_turn").effect(failed()).o_35(),
+        0,
+        "the user's context is no part of what it stands for"
+    );
     let hidden = |text: &str| Effect::Emit(Emission::Hidden { uuid: "u".into(), why: "summary".into(), text: text.into() });
     let taken = |text: &str| said("In short.\nAnd so on.", "end_turn").effect(hidden(text)).times_broken("O-5");
     assert_eq!(taken("Before:\n\nIn short.\nAnd so on."), 0);
