@@ -185,7 +185,7 @@ fn e_5_the_command_shows_each_defect_once_with_its_smallest_run() {
     let group = "group 1 of 1: O-2: tool use # of answer # has no result at the end";
     let first = lines.iter().position(|line| *line == group).unwrap_or_else(|| panic!("{told}"));
     assert!(lines[first + 1].contains("findings in 2 scenarios: ") && lines[first + 1].contains(" in the run as it is"), "{told}");
-    assert!(lines[first + 2].ends_with(".toml: without an interrupt"), "{told}");
+    assert!(lines[first + 2].ends_with(".toml: the run as it is"), "{told}");
     assert!(lines[first + 3].trim().starts_with("O-2 at ") && lines[first + 4].contains("look at it: "), "{told}");
     assert_eq!(told.matches("look at it: ").count(), 1, "{told}");
     let findings: usize = lines[first + 1].trim().split(' ').next().unwrap().parse().unwrap();

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::CommandExit;
 use super::output::{complain, print_line, without_panic_messages, wrong_input};
-use super::program::{in_this_program, quoted};
+use super::program::{program_name, quoted};
 use super::selection::{FileSelection, SelectedScenarios};
 use crate::engine::contract::Engine;
 use crate::engine::random::Seed;
@@ -165,7 +165,7 @@ fn group_text(number: usize, count: usize, group: &PairGroup<'_>, scenarios: &[L
         PairForm::Turns => "turns",
     };
     let violations: String = smallest.violations.iter().take(VIOLATIONS_MAX).map(|violation| format!("\n    {violation}")).collect();
-    let command = in_this_program(&format!("reenact pairs {} {} --show {word}", path(first), path(second)));
+    let command = format!("{} pairs {} {} --show {word}", program_name(), path(first), path(second));
     format!(
         "\ngroup {number} of {count}: {}\n  {}, the smallest:{violations}\n  look at it: {command}",
         group.fingerprint,

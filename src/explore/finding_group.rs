@@ -4,6 +4,7 @@
 //! counted beside it. So two defects of which one always follows the other are one group, until the first is corrected.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use core::fmt;
 
 use super::finding::SweepFinding;
 use super::fingerprint::Fingerprint;
@@ -40,6 +41,35 @@ pub struct SmallestFinding {
     pub sweep: usize,
     /// The run, with all that did not hold in it.
     pub finding: SweepFinding,
+}
+
+/// The group in words: the violation, its number of runs and the smallest run, with a line for each violation.
+impl fmt::Display for SweepFindingGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SmallestFinding { finding, .. } = &self.smallest;
+        write!(f, "{}\n  {}, the smallest: ", self.fingerprint, plural(self.findings as u64, "run"))?;
+        match &finding.interrupt {
+            Some((place, kind)) => write!(f, "{kind} {place}")?,
+            None => write!(f, "the run as it is")?,
+        }
+        finding.violations.iter().try_for_each(|violation| write!(f, "\n    {violation}"))
+    }
+}
+
+impl InterruptSweepReport {
+    /// Panics when a rule was broken, with each defect once and the smallest run that shows it. Panics also when nothing was interrupted, and when interrupts
+    /// were left out: the last line of a test.
+    ///
+    /// # Panics
+    /// When there is a finding, or not everything was looked at.
+    #[track_caller]
+    pub fn assert(&self) {
+        let groups = group(core::slice::from_ref(self));
+        let words: String = groups.iter().map(|group| format!("\n{group}")).collect();
+        assert!(groups.is_empty(), "this sweep found {} in {} runs:{words}", plural(groups.len() as u64, "defect"), self.runs);
+        assert!(self.boundaries > 0, "nothing was interrupted: the run has no event, or panicked");
+        assert!(self.left_out == 0, "{} interrupts were left out: the runs before them reached a limit", self.left_out);
+    }
 }
 
 /// The order of sizes: a run without an interrupt before any other, then the shortest run, then the earliest boundary.

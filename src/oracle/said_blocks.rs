@@ -79,9 +79,10 @@ impl SaidBlockOracle {
         let SentRequest { id, request, .. } = sent;
         let last = self.last.replace(request.clone());
         let seen = last.as_ref().map_or(&[][..], |last| &last.messages);
-        let new = &request.messages[same_messages(seen, &request.messages)..];
+        let same = same_messages(seen, &request.messages);
+        let new = &request.messages[same..];
         // A host may put words where it wants.
-        if let Some((block, broken)) = self.order.check(rules, new, speech).filter(|_| rules.keeps_own_words()) {
+        if let Some((block, broken)) = self.order.check(rules, (new, same == seen.len()), speech).filter(|_| rules.keeps_own_words()) {
             found.add(ORACLE, broken.describe(id, block));
         }
         let of_model = new.iter().filter(|message| message.role == Role::Assistant);

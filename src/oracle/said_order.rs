@@ -16,6 +16,8 @@ pub(super) struct SaidOrder {
     said: Vec<Arc<str>>,
     /// The texts that no request holds yet.
     unsent: Vec<UnsentText>,
+    /// The texts of interruptions, once for each.
+    interruptions: Vec<Arc<str>>,
 }
 
 #[derive(Clone, Debug, Hash)]
@@ -53,6 +55,7 @@ impl SaidOrder {
 
     pub(super) fn on_effect(&mut self, effect: &Effect, speech: Option<&ModelSpeech>) {
         if let Effect::Emit(Emission::Interrupted { text, .. }) = effect {
+            self.interruptions.push(text.clone());
             self.add(text.clone(), speech);
         }
     }
@@ -61,15 +64,16 @@ impl SaidOrder {
         self.unsent.push(UnsentText { text, answers: speech.map_or(0, ModelSpeech::count) });
     }
 
-    /// The first block of these messages that is out of order. Texts of the user that stand in them are looked for no more.
+    /// The first block of these messages that is out of order. Texts of the user that stand in them are looked for no more. They are said anew, or they also
+    /// take the place of messages that the last request had.
     pub(super) fn check<'a>(
         &mut self,
         rules: &OracleRules,
-        new: &'a [Arc<Message>],
+        (new, are_anew): (&'a [Arc<Message>], bool),
         speech: Option<&ModelSpeech>,
     ) -> Option<(&'a Block, OrderBreak)> {
         let speech = speech?;
-        let mut blocks = self.placed(new);
+        let mut blocks = self.placed(new, are_anew);
         // Words of an earlier session may be the same.
         blocks.retain(|(role, block, _)| *role == Role::User || !rules.is_given(block));
         // Most requests add the last answer alone, so the others are left out at first.
@@ -79,9 +83,15 @@ impl SaidOrder {
     }
 
     /// The blocks of these messages. Of texts that are alike, the last ones are those that were not sent before.
-    fn placed<'a>(&mut self, new: &'a [Arc<Message>]) -> Vec<PlacedBlock<'a>> {
+    fn placed<'a>(&mut self, new: &'a [Arc<Message>], are_anew: bool) -> Vec<PlacedBlock<'a>> {
+        let count = |text: &str| new.iter().flat_map(|message| &message.content).filter(|block| is_text(block, text)).count();
+        // Which interruption a text is about is not known where some of them are gone.
+        let are_gone = |text: &str| self.interruptions.iter().filter(|said| ***said == *text).count() > count(text);
+        let unknown: Vec<Arc<str>> = self.interruptions.iter().filter(|text| !are_anew && are_gone(text)).cloned().collect();
         let blocks = new.iter().rev().flat_map(|message| message.content.iter().rev().map(|block| (message.role, block)));
         let mut placed: Vec<PlacedBlock<'a>> = blocks.map(|(role, block)| (role, block, self.take(role, block))).collect();
+        let is_unknown = |block: &Block| unknown.iter().any(|text| is_text(block, text));
+        placed.iter_mut().filter(|(_, block, _)| is_unknown(block)).for_each(|(_, _, answers)| *answers = None);
         placed.reverse();
         placed
     }
@@ -91,6 +101,10 @@ impl SaidOrder {
         let at = self.unsent.iter().rposition(|said| role == Role::User && *said.text == **text)?;
         Some(self.unsent.remove(at).answers)
     }
+}
+
+fn is_text(block: &Block, text: &str) -> bool {
+    matches!(block.kind(), BlockKind::Text(said) if **said == *text)
 }
 
 /// The first words that are out of order, if the model said all of them no earlier than at `start`.

@@ -99,6 +99,17 @@ fn f_10_the_cause_of_a_failure_comes_first() {
     assert!(missing.starts_with("scenarios/hello.tml: no such file or folder"), "{missing}");
 }
 
+#[test]
+fn e_5_a_sweep_in_a_test_says_each_defect_once() {
+    swept(&InjectionKind::ALL, AgentLoop::default).assert();
+    let report = swept(&InjectionKind::ALL, Forgotten::default);
+    let words = PanicCatcher.run(|| report.assert()).unwrap_err();
+    assert!(words.contains("this sweep found 2 defects in ") && words.contains("runs, the smallest: the run as it is\n    O-"), "{words}");
+    assert_eq!(words.lines().count(), 7, "{words}");
+    let unseen = InterruptSweepReport { boundaries: 0, findings: Vec::new(), ..report };
+    assert!(PanicCatcher.run(|| unseen.assert()).unwrap_err().contains("nothing was interrupted"));
+}
+
 /// It sends no result.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Forgotten(AgentLoop);

@@ -89,7 +89,7 @@ fn place(scenario: &SweptScenario, finding: &SweepFinding) -> String {
     let path = scenario.path.display();
     match &finding.interrupt {
         Some((place, kind)) => format!("{path}: {kind} {place}"),
-        None => format!("{path}: without an interrupt"),
+        None => format!("{path}: the run as it is"),
     }
 }
 

@@ -72,6 +72,7 @@ pub(crate) const DIAGRAM: Diagram<QueryPhase, QueryCause> = Diagram {
         (Some(Calling), Retraction, Calling),
         (Some(Calling), To(Terminal::BlockingLimit), Finished),
         (Some(Calling), By(Transition::CollapseDrainRetry), Calling),
+        (Some(Calling), By(Transition::CollapseDrainRetry), Compacting),
         (Some(Calling), Compaction, Compacting),
         (Some(Calling), To(Terminal::Completed), Finished),
         (Some(Calling), By(Transition::CutOffRecovery), Calling),

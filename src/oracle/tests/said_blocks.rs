@@ -117,4 +117,10 @@ fn o_28_the_words_of_the_model_stand_before_what_the_user_said_later() {
     assert_eq!(times(heard().input(say("Stop.")), &before), 0, "nobody interrupted");
     let user_before = [(Role::User, &hi[..]), (Role::User, &user), (Role::Assistant, &answer)];
     assert_eq!(times(heard().input(say("Stop.")), &user_before), 1);
+    let first = [(Role::User, &hi[..]), (Role::User, &interrupted)];
+    let twice = || EventStory::new().input(say("Hi.")).effect(note()).request(1, &first).hears_text(ASKED, &["a"]).effect(note());
+    let one = [(Role::User, &user[..]), (Role::User, &interrupted), (Role::Assistant, &answer)];
+    assert_eq!(times(twice(), &one), 0, "it is of the first interruption");
+    let both = [&first[..], &[(Role::User, &interrupted), (Role::Assistant, &answer)]].concat();
+    assert_eq!(times(twice(), &both), 1);
 }
