@@ -8,11 +8,16 @@ use reenact_wire::prelude::*;
 
 pub(super) const ORACLE: &str = "O-23";
 
+/// The reason for which a message is no abort.
+const MESSAGE_WAITS: &str = "; the message that came had to wait for a tool that does not stop for messages (`ToolDefinition::interrupt`)";
+
 /// The prompt that the root works on. A prompt begins when it is submitted to an idle session, and otherwise when the engine takes it up.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct AbortScope {
     begun: Option<u32>,
     is_aborted: bool,
+    /// A message came while a tool ran that does not stop for messages, so it had to wait.
+    has_waiting_message: bool,
     /// Whether the session has asked the model: before that, what an earlier session left open is settled.
     has_asked: bool,
 }
@@ -26,7 +31,9 @@ impl AbortScope {
         {
             return self.begin(rules, *prompt);
         }
-        self.is_aborted |= is_cancel(input) || (matches!(input, Input::Interrupt { .. }) && !blocks_interrupt);
+        let is_message = matches!(input, Input::Interrupt { .. });
+        self.is_aborted |= is_cancel(input) || (is_message && !blocks_interrupt);
+        self.has_waiting_message |= is_message && blocks_interrupt;
     }
 
     pub(super) fn on_request(&mut self, rules: &OracleRules, id: RequestId) {
@@ -42,7 +49,8 @@ impl AbortScope {
                 if matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) {
                     found.ask(ORACLE);
                     if !self.is_aborted {
-                        found.add(ORACLE, format!("prompt {prompt} ended as aborted, and nothing aborted it since it began"));
+                        let but = if self.has_waiting_message { MESSAGE_WAITS } else { "" };
+                        found.add(ORACLE, format!("prompt {prompt} ended as aborted, and nothing aborted it since it began{but}"));
                     }
                 }
                 self.begun = None;
@@ -54,6 +62,7 @@ impl AbortScope {
     fn begin(&mut self, rules: &OracleRules, prompt: u32) {
         if self.begun != Some(prompt) {
             self.begun = Some(prompt);
+            self.has_waiting_message = false;
             // A person may have refused for good what an earlier session asked.
             self.is_aborted = !self.has_asked && rules.settings.session.orphaned_permission.is_some();
         }

@@ -197,7 +197,10 @@ impl UnrunToolOracle {
             if found.at >= *until {
                 continue;
             }
-            found.add(ORACLE, format!("prompt {prompt} ended while tool {run} was stopping, and its grace lasts until {until}"));
+            found.add(
+                ORACLE,
+                format!("prompt {prompt} ended while tool {run} was stopping, and its grace (`settings.tool_grace`) lasts until {until}"),
+            );
         }
     }
 

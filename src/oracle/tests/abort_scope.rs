@@ -40,6 +40,7 @@ fn o_23_a_prompt_that_waited_begins_when_it_is_taken_up() {
 fn o_23_a_message_that_has_to_wait_for_a_tool_aborts_nothing() {
     let beside = |tool: &str| EventStory::new().asks(tool, 0).input(Input::Interrupt { prompt: 2, content: [].into() }).effect(aborted(1));
     assert_eq!(beside("R").times_broken("O-23"), 1);
+    assert!(beside("R").words("O-23")[0].ends_with("for a tool that does not stop for messages (`ToolDefinition::interrupt`)"));
     assert_eq!(beside("C").times_broken("O-23"), 0, "that one stops for it");
 }
 
