@@ -143,10 +143,9 @@ impl AccountOracle {
         self.charged.push(ChargedResult { usage: *usage, cost: *cost, by_model: usage_by_model.clone() });
     }
 
-    /// The output of the prompt that is open, with that of its agents, in tokens.
+    /// The output of the prompt that is open, in tokens. An engine may count that of its agents as well, or not.
     pub(super) fn output_tokens(&self) -> u64 {
-        let of_answers = self.answers.iter().map(|answer| &answer.usage);
-        of_answers.chain(self.charged.iter().map(|charged| &charged.usage)).map(|usage| usage.output_tokens.unwrap_or_default()).sum()
+        self.answers.iter().map(|answer| answer.usage.output_tokens.unwrap_or_default()).sum()
     }
 
     /// The spending of this agent.

@@ -117,7 +117,8 @@ pub(super) fn request(mut request: Request, max_tokens: u64, keeps_tools: bool) 
         request.tools = None;
     }
     request.stream = true;
-    request.max_tokens = max_tokens;
+    // The API takes no 0, and the settings may leave no room for a summary.
+    request.max_tokens = max_tokens.max(1);
     // Who may not use tools cannot be told which to use, and who may say little cannot think for long: the API refuses both.
     if let Ok(extra) = RawObject::parse(request.extra.as_str())
         && extra.get("tool_choice").is_some()
@@ -232,6 +233,12 @@ mod tests {
     fn kept(said: &str, keep: u32) -> usize {
         let items = items(said);
         items.len() - kept_from(&items, keep, |_| false)
+    }
+
+    #[test]
+    fn c_4_a_summary_is_asked_for_with_some_room() {
+        let room = |tokens| request(Request::new("m", 9), tokens, false).max_tokens;
+        assert_eq!((room(0), room(7)), (1, 7));
     }
 
     #[test]

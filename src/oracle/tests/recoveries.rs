@@ -198,6 +198,9 @@ fn o_34_a_token_budget_asks_for_more_and_structured_output_is_asked_for_five_tim
     assert_eq!(ends_with(499, 3), 0, "that is often enough, and the last two gave little");
     assert_eq!(ends_with(899, 3), 1, "the last one gave much");
     assert_eq!(ends_with(900, 0), 0);
+    let mut beside = noting();
+    beside.oracles.effect(beside.at, &Agent::child("t0"), &Effect::Emit(Emission::Result(Box::new(result_with(990)))));
+    assert_eq!(beside.passes(Transition::TokenBudgetContinuation).times_broken("O-34"), 0, "an engine may count its own output alone");
     let nudges = |times| (0..times).fold(noting(), |story, _| story.passes(Transition::TokenBudgetContinuation)).times_broken("O-34");
     assert_eq!((nudges(3), nudges(4)), (0, 1), "none of them gave anything");
     let hidden = || Effect::Emit(Emission::Hidden { uuid: "u".into(), why: "structured_output".into(), text: "please".into() });
