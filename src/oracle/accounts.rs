@@ -94,9 +94,10 @@ impl AccountOracle {
                     self.told(rules, *id, Some(&start.model), (&start.usage, start.stop_reason.as_deref()));
                 }
                 // A stream that begins with its end is refused, and what it says is not counted.
-                EventPayload::MessageDelta(delta) if self.open(*id).is_some_and(|answer| answer.has_begun) => {
-                    let is_over = self.open(*id).is_some_and(|answer| answer.is_over);
-                    self.told(rules, *id, None, (&delta.usage, delta.stop_reason.as_deref().filter(|_| !is_over)));
+                EventPayload::MessageDelta(delta) => {
+                    let Some(answer) = self.open(*id).filter(|answer| answer.has_begun) else { return };
+                    let stop_reason = delta.stop_reason.as_deref().filter(|_| !answer.is_over);
+                    self.told(rules, *id, None, (&delta.usage, stop_reason));
                 }
                 EventPayload::MessageStop => self.open(*id).into_iter().for_each(|answer| answer.is_over = true),
                 _ => (),
