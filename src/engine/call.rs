@@ -313,6 +313,11 @@ impl ApiCall {
         }
     }
 
+    /// Whether the attempt still listens to its stream. One that was given up may still speak.
+    pub(crate) fn is_listening(&self) -> bool {
+        matches!(self.state, CallState::AwaitingBody { .. } | CallState::Streaming { .. })
+    }
+
     /// Whether the next event is the first of the answer.
     pub(crate) fn awaits_first_event(&self) -> bool {
         matches!(self.state, CallState::AwaitingBody { .. } | CallState::Streaming { seen_event: false, .. })

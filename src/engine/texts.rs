@@ -62,6 +62,13 @@ impl ModelTexts {
         said
     }
 
+    /// Whether another text begins with the words of this one, so that it is not known by them. Of our own texts none does.
+    pub fn is_ambiguous(&self, name: TextName) -> bool {
+        let words = self.template(name);
+        let begins_alike = |other: &&TextName| **other != name && self.template(**other).starts_with(words);
+        !self.replaced.is_empty() && !words.is_empty() && TextName::ALL.iter().any(|other| begins_alike(&other))
+    }
+
     /// Whether one of them has these words.
     pub fn has_words(&self, words: &str) -> bool {
         TextName::ALL.iter().any(|name| {
@@ -138,6 +145,20 @@ mod tests {
         assert_eq!(observed.template(name), "[Request interrupted by user]");
         assert_eq!(observed.template(TextName::NoResult), TextName::NoResult.ours(), "not observed");
         assert_eq!(ModelTexts { set: TextSet::Observed, ..replaced(name, "Stop.") }.template(name), "Stop.");
+    }
+
+    #[test]
+    fn o_35_a_text_is_ambiguous_where_another_one_begins_like_it() {
+        let with = |prompt: &str| {
+            let mut texts = replaced(TextName::TokenBudget, "What now? {percent}");
+            texts.replaced.insert(TextName::SummaryPrompt, prompt.into());
+            texts.is_ambiguous(TextName::SummaryPrompt)
+        };
+        assert!(with("What") && !with("What then?") && !with(""));
+        for set in [TextSet::Reenact, TextSet::Observed] {
+            let texts = ModelTexts { set, ..replaced(TextName::TokenBudget, "Go on.") };
+            assert!(!texts.is_ambiguous(TextName::SummaryPrompt), "{set:?}");
+        }
     }
 
     #[test]

@@ -68,9 +68,8 @@ pub(super) struct CompactionOracle {
     counted: u64,
     /// The most that the messages of a request have held since.
     asked: u64,
-    /// The most that came with the messages of any request: system prompt and tools.
-    frame: u64,
-    frame_tokens: FrameTokens,
+    /// System prompt and tools of the requests.
+    frames: FrameTokens,
     /// The model's content since.
     answers: u64,
     /// All other content since.
@@ -128,22 +127,21 @@ impl CompactionOracle {
         }
         self.take_in(id.prompt);
         self.take_in_host(rules, RequestPlace { prompt: id.prompt, request: id.turn });
-        let frame = self.frame_tokens.count(request);
+        self.frames.see(request);
         let messages = request.messages.iter().map(|message| rules.tokenizer.blocks(&message.content)).sum::<u64>();
         self.asked = self.asked.max(messages);
-        let tokens = frame + messages;
-        self.frame = self.frame.max(frame);
         // A host may take tools out of the frame between the engine's word and the request.
         if rules.settings.session.changes.is_empty() {
-            self.figures.on_request(id, self.frame + messages, found);
+            self.figures.on_request(id, || self.frames.most() + messages, found);
         }
-        let before = self.before.map(|before| before.counted.max(self.frame + before.messages));
-        if before.is_some() {
+        if let Some(before) = self.before {
             found.ask(ORACLE);
-        }
-        if let Some(before) = before.filter(|before| tokens >= *before) {
-            self.before = None;
-            self.suspect = Some(format!("request {id} has about {tokens} tokens after a compaction, and there were {before} before it"));
+            let (before, tokens) = (before.counted.max(self.frames.most() + before.messages), tokens::frame(request) + messages);
+            if tokens >= before {
+                self.before = None;
+                self.suspect =
+                    Some(format!("request {id} has about {tokens} tokens after a compaction, and there were {before} before it"));
+            }
         }
         if self.last != Some((id.prompt, id.turn)) {
             self.last = Some((id.prompt, id.turn));

@@ -1,38 +1,48 @@
-//! About how many tokens come with the messages of a request. System prompt and tools are mostly those of the request before, and are counted once.
+//! About how many tokens come with the messages of requests. System prompt and tools are mostly those of the request before, and few runs need their size: it is
+//! counted where it is asked for.
 
 use core::hash::{Hash, Hasher};
 
 use reenact_wire::json::Json;
-use reenact_wire::prelude::*;
 use reenact_wire::request::Request;
 use reenact_wire::tokens;
 
-/// The frame that was counted last.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FrameTokens(Option<Arc<CountedFrame>>);
-
-#[derive(Debug)]
-struct CountedFrame {
-    system: Option<Json>,
-    tools: Option<Json>,
-    tokens: u64,
+/// The largest frame of the requests so far.
+#[derive(Clone, Debug, Default, Hash)]
+pub(super) struct FrameTokens {
+    last: SentFrame,
+    /// The most tokens of those before it.
+    most_before: u64,
 }
 
-/// The same is counted without it: no part of a state's key (E-3).
-impl Hash for FrameTokens {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
+#[derive(Clone, Debug, Default)]
+struct SentFrame {
+    system: Option<Json>,
+    tools: Option<Json>,
+}
+
+/// Its size is what matters later.
+impl Hash for SentFrame {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let length = |json: &Option<Json>| json.as_ref().map(|json| json.as_str().len());
+        (length(&self.system), length(&self.tools)).hash(state);
+    }
 }
 
 impl FrameTokens {
-    /// The tokens of the frame of a request.
-    pub(super) fn count(&mut self, request: &Request) -> u64 {
-        let is_known = |frame: &&Arc<CountedFrame>| (&frame.system, &frame.tools) == (&request.system, &request.tools);
-        if let Some(frame) = self.0.as_ref().filter(is_known) {
-            return frame.tokens;
+    /// A request goes out.
+    pub(super) fn see(&mut self, request: &Request) {
+        if (&self.last.system, &self.last.tools) != (&request.system, &request.tools) {
+            self.most_before = self.most();
+            self.last = SentFrame { system: request.system.clone(), tools: request.tools.clone() };
         }
-        let tokens = tokens::frame(request);
-        self.0 = Some(Arc::new(CountedFrame { system: request.system.clone(), tools: request.tools.clone(), tokens }));
-        tokens
+    }
+
+    /// The tokens of the largest frame.
+    pub(super) fn most(&self) -> u64 {
+        let SentFrame { system, tools } = &self.last;
+        let last = system.as_ref().map_or(0, tokens::system) + tools.as_ref().map_or(0, tokens::tools);
+        last.max(self.most_before)
     }
 }
 
@@ -41,16 +51,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn o_12_another_frame_is_counted_anew() {
+    fn o_12_the_largest_frame_counts() {
         let with = |system: &str, tools: Option<&str>| {
             let (system, tools) = (Some(Json::from_value(system)), tools.map(Json::trusted));
             Request { system, tools, ..Request::new("m", 1) }
         };
+        let requests = [with("twelve chars", None), with("twelve chars", Some("[]")), with("so many more than that", None), with("", None)];
         let mut frames = FrameTokens::default();
-        for request in
-            [with("twelve chars", None), with("twelve chars", None), with("twelve chars", Some("[]")), with("more than that", None)]
-        {
-            assert_eq!(frames.count(&request), tokens::frame(&request), "{:?}", request.system);
-        }
+        let most = requests.each_ref().map(|request| {
+            frames.see(request);
+            frames.most()
+        });
+        let [one, two, three, _] = requests.each_ref().map(tokens::frame);
+        assert_eq!(most, [one, two, three, three]);
     }
 }

@@ -217,7 +217,7 @@ impl Oracles {
         Self {
             rules: Arc::new(OracleRules::from_environment(environment)),
             running: RunningTools::default(),
-            kinds: RequestKindReader::default(),
+            kinds: RequestKindReader::new(&environment.settings.texts),
             permissions: PermissionRuleOracle::default(),
             timers: TimersInARow::default(),
             agents: Arc::default(),
@@ -326,24 +326,23 @@ impl TranscriptWatch for Oracles {
         }
         self.kinds.on_input(input, &self.rules.settings);
         self.permissions.on_input(&self.rules, agent, input);
+        let agents = Arc::make_mut(&mut self.agents);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
         if is_aborted_within {
-            let agents = Arc::make_mut(&mut self.agents);
             // What is aborted already is aborted by that (T-14).
             let open = agents.all_mut().filter(|watched| !watched.abort.is_aborted());
             open.for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, &Input::Cancel, found));
         } else if agent.is_root() && is_abort {
-            let agents = Arc::make_mut(&mut self.agents);
             agents.entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);
             // Nobody needs any more what the children of an aborted prompt do.
             let to_children = if self.running.blocks_interrupt() { input } else { &Input::Cancel };
             agents.children_mut().for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, to_children, found));
         } else {
-            Arc::make_mut(&mut self.agents).entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);
+            agents.entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);
         }
         if interruption::is_cancel(input) {
-            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| {
+            agents.all_mut().for_each(|watched| {
                 watched.interruption.on_cancel();
                 watched.told_texts.on_cancel();
                 watched.said_blocks.on_cancel();
@@ -352,7 +351,7 @@ impl TranscriptWatch for Oracles {
                 watched.hook_words.on_abort();
             });
         }
-        let (watched, returned) = (Arc::make_mut(&mut self.agents).entry(agent), returned_text(input));
+        let (watched, returned) = (agents.entry(agent), returned_text(input));
         watched.interruption.on_input(input);
         watched.terminals.on_input(input);
         watched.causes.on_input(input);
@@ -381,7 +380,7 @@ impl TranscriptWatch for Oracles {
             watched.history.on_input(input);
             watched.unrun.on_input(&self.rules, input, returned.as_deref(), found);
         }
-        Arc::make_mut(&mut self.agents).entry(&Agent::ROOT).abort_scope.on_input(&self.rules, self.running.blocks_interrupt(), input);
+        agents.entry(&Agent::ROOT).abort_scope.on_input(&self.rules, self.running.blocks_interrupt(), input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {

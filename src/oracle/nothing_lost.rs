@@ -90,7 +90,7 @@ impl LossOracle {
             }
             Input::ToolEnded { run, outcome } if outcome.abort.is_none() && !self.stopped.contains(run) && !rules.cuts_results => {
                 let returned = raw_json::string(outcome.content.as_str()).unwrap_or_default();
-                let begins: String = returned.trim().chars().take(RETURNED_CHARACTERS).collect();
+                let begins = beginning(returned.trim(), RETURNED_CHARACTERS);
                 self.for_results.push((*run, begins.into(), "what the tool returned"));
             }
             _ => (),
@@ -102,7 +102,7 @@ impl LossOracle {
     pub(super) fn on_agent_result(&mut self, agent: &str, result: &ResultMessage) {
         let tool_use_id = agent.split('.').next().unwrap_or(agent);
         let text = if result.is_error { "" } else { result.text.trim() };
-        let words: Arc<str> = text.chars().take(RETURNED_CHARACTERS).collect::<String>().into();
+        let words: Arc<str> = beginning(text, RETURNED_CHARACTERS).into();
         let is_aborted = matches!(result.terminal, Terminal::AbortedStreaming | Terminal::AbortedTools | Terminal::MaxBudget);
         match self.said_by_agents.iter_mut().find(|said| *said.tool_use_id == *tool_use_id) {
             Some(said) => {
@@ -167,7 +167,7 @@ impl LossOracle {
             Effect::StoreResult { run, .. } => {
                 let shown = usize::try_from(rules.settings.pipeline.result_preview).unwrap_or(usize::MAX);
                 for (_, text, _) in self.for_results.iter_mut().filter(|(of, ..)| of == run) {
-                    *text = text.chars().take(shown).collect::<String>().trim_end().into();
+                    *text = beginning(text, shown).trim_end().into();
                 }
             }
             Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => self.forget(|run| run.request == *id),
@@ -240,6 +240,11 @@ impl LossOracle {
             }
         }
     }
+}
+
+/// So many characters of a text.
+fn beginning(text: &str, characters: usize) -> &str {
+    text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
 }
 
 /// A block for people to read.

@@ -101,7 +101,9 @@ impl RecoveryOracle {
     /// `output` is the output of the prompt so far, as its answers tell it, in tokens; `None` in the agents of tools, which have no token budget.
     pub(super) fn on_effect(&mut self, rules: &OracleRules, output: Option<u64>, effect: &Effect, found: &mut OracleFindings<'_>) {
         self.causeless.on_effect(effect);
-        self.excess.on_effect(effect);
+        if self.is_noted {
+            self.excess.on_effect(rules, effect, found);
+        }
         match effect {
             Effect::Note(Note::Phase(_)) => self.is_noted = true,
             Effect::Note(Note::Transition(transition)) => {

@@ -35,10 +35,12 @@ impl RequestFrameOracle {
         self.is_known = true;
         found.ask(ORACLE);
         let (id, request) = (sent.id, sent.request);
-        let system = texts(request.system.as_ref());
         let wanted = [texts(settings.system_prompt.as_ref()), settings.append_system_prompt.clone().into_iter().collect()].concat();
-        for text in wanted.iter().filter(|text| !text.is_empty() && !system.iter().any(|said| said.contains(&***text))) {
-            found.add(ORACLE, format!("the system prompt of request {id} lacks what the settings say: {text}"));
+        if !wanted.is_empty() {
+            let system = texts(request.system.as_ref());
+            for text in wanted.iter().filter(|text| !text.is_empty() && !system.iter().any(|said| said.contains(&***text))) {
+                found.add(ORACLE, format!("the system prompt of request {id} lacks what the settings say: {text}"));
+            }
         }
         let tools = names(request.tools.as_ref());
         for name in rules.tools.names().filter(|name| !tools.iter().any(|tool| tool == *name)) {

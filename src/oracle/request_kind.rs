@@ -33,11 +33,15 @@ pub(super) enum RequestKind {
 /// Tells the kinds of requests apart.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct RequestKindReader {
-    /// Whether a message of the user begins like a request for a summary, so that neither is known by its text.
+    /// Whether a message of the user, or another text of the engine, begins like a request for a summary, so that neither is known by its text.
     is_summary_text_said: bool,
 }
 
 impl RequestKindReader {
+    pub(super) fn new(texts: &ModelTexts) -> Self {
+        Self { is_summary_text_said: texts.is_ambiguous(TextName::SummaryPrompt) }
+    }
+
     pub(super) fn on_input(&mut self, input: &Input, settings: &Settings) {
         if let Input::Prompt { content, .. } | Input::Interrupt { content, .. } = input {
             let prompt = settings.texts.template(TextName::SummaryPrompt);
@@ -53,7 +57,7 @@ impl RequestKindReader {
 
     pub(super) fn read(&self, request: &Request, texts: &ModelTexts) -> RequestKind {
         let prompt = texts.template(TextName::SummaryPrompt);
-        let last = request.messages.last().filter(|message| message.role == Role::User);
+        let last = asking_message(request).map(|place| &request.messages[place]).filter(|message| message.role == Role::User);
         // What nobody has answered yet stands behind the prompt.
         let is_asked = last.is_some_and(|last| last.content.iter().any(|block| begins_with(block, prompt)));
         let line = texts.template(TextName::ToolSummaryPrompt);
@@ -64,6 +68,11 @@ impl RequestKindReader {
             () => RequestKind::Ordinary,
         }
     }
+}
+
+/// The place of the message that asks: the last one. A message of the system may stand behind it (S-11).
+pub(super) fn asking_message(request: &Request) -> Option<usize> {
+    request.messages.iter().rposition(|message| message.role != Role::System)
 }
 
 /// Whether JSON is this text. Most system prompts are blocks, for which no text is written out.
@@ -96,6 +105,12 @@ mod tests {
         assert_eq!(kind(vec![Message::user(vec![Block::text("hi")]), said(), Message::user(vec![prompt.clone()])]), RequestKind::Summary);
         assert_eq!(kind(vec![Message::user(vec![prompt.clone(), Block::text("and then?")])]), RequestKind::Summary);
         assert_eq!(kind(vec![Message::user(vec![prompt.clone()]), said(), Message::user(vec![Block::text("hi")])]), RequestKind::Ordinary);
+        let of_system = Message { role: Role::System, content: vec![Block::text("be brief")] };
+        assert_eq!(
+            kind(vec![Message::user(vec![prompt.clone()]), of_system]),
+            RequestKind::Summary,
+            "a message of the system is behind it"
+        );
         let mut user = RequestKindReader::default();
         user.on_input(&Input::Prompt { prompt: 1, content: [prompt.clone()].into() }, &Settings::default());
         let read = |content: Block| user.read(&Request::new("m", 1).with_messages([Message::user(vec![content])]), &texts);

@@ -255,8 +255,9 @@ impl SaidBlock {
             (SaidContent::Thinking { thinking, signature }, BlockKind::Thinking { thinking: sent, signature: signed }) => {
                 **thinking == **sent && **signature == **signed
             }
-            (SaidContent::ToolUse { id, name, .. }, BlockKind::ToolUse(sent)) => {
-                **id == *sent.id && **name == *sent.name && self.input().as_ref() == Some(&sent.input)
+            (SaidContent::ToolUse { id, name, input }, BlockKind::ToolUse(sent)) => {
+                let is_same = |said: &str| matches!(&sent.input, ToolInput::Valid(sent) if sent.as_str() == said);
+                **id == *sent.id && **name == *sent.name && (is_same(input) || self.input().as_ref() == Some(&sent.input))
             }
             _ => false,
         }
@@ -274,6 +275,10 @@ impl SaidBlock {
 impl SaidContent {
     /// A block as it begins.
     fn read(block: &str) -> Self {
+        // Nearly all texts begin so.
+        if block == r#"{"type":"text","text":""}"# {
+            return Self::Text(String::new());
+        }
         let Ok(object) = RawObject::parse(block) else { return Self::Other };
         let text = |key: &str| object.string(key).map(Cow::into_owned).unwrap_or_default();
         match object.string("type").as_deref() {
@@ -289,13 +294,22 @@ impl SaidContent {
 
     fn push(&mut self, delta: &BlockDelta<'_>) {
         match (self, delta) {
-            (Self::Text(text), BlockDelta::Text(piece)) => text.push_str(piece),
-            (Self::Thinking { thinking, .. }, BlockDelta::Thinking(piece)) => thinking.push_str(piece),
+            (Self::Text(text), BlockDelta::Text(piece)) => append(text, piece),
+            (Self::Thinking { thinking, .. }, BlockDelta::Thinking(piece)) => append(thinking, piece),
             (Self::Thinking { signature, .. }, BlockDelta::Signature(whole)) => *signature = whole.clone().into_owned(),
-            (Self::ToolUse { input, .. }, BlockDelta::InputJson(piece)) => input.push_str(piece),
+            (Self::ToolUse { input, .. }, BlockDelta::InputJson(piece)) => append(input, piece),
             _ => (),
         }
     }
+}
+
+/// The first piece makes room for those that follow it.
+fn append(text: &mut String, piece: &str) {
+    const CAPACITY: usize = 256;
+    if text.capacity() == 0 {
+        text.reserve(CAPACITY.max(piece.len()));
+    }
+    text.push_str(piece);
 }
 
 fn is_empty_object(text: &str) -> bool {

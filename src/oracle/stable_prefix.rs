@@ -7,7 +7,7 @@
 //! It is not asked of sessions that begin with messages, or whose host changes some: there a summary of what was given looks like another beginning.
 
 use super::command_prompts::{CommandKind, CommandPrompts};
-use super::request_kind::{RequestKind, SentRequest};
+use super::request_kind::{RequestKind, SentRequest, asking_message};
 use super::{OracleFindings, OracleRules, same_messages};
 use reenact_engine::contract::{Effect, Emission, Input, Message, Note, Request, RequestId, Role, Terminal};
 use reenact_engine::key::SharedValue;
@@ -144,7 +144,8 @@ impl SentConversation {
 
     /// Whether this request added a last text of its own to the conversation that `next` goes on with, or was made in its place.
     fn is_aside(&self, next: &Self) -> bool {
-        let messages = &self.request.messages;
+        let until = asking_message(&self.request).map_or(0, |place| place + 1);
+        let messages = &self.request.messages[..until];
         let ends_with_text = messages.last().is_some_and(|last| matches!(last.content.last().map(Block::kind), Some(BlockKind::Text(_))));
         let is_last = |place| place == messages.iter().map(|message| message.content.len()).sum::<usize>();
         self.is_after_edit || (ends_with_text && self.difference(next).is_none_or(is_last))

@@ -16,7 +16,7 @@ use cleared_results::ClearedResultOracle;
 use due_summary::DueSummaryOracle;
 use summary_source::SummarySourceOracle;
 
-use super::request_kind::{RequestKind, SentRequest, has_tools};
+use super::request_kind::{RequestKind, SentRequest, asking_message, has_tools};
 use super::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, Emission, Input, Note, Request, RequestId, Terminal};
 use reenact_engine::emission::{CompactTrigger, CompactionLevel};
@@ -121,7 +121,8 @@ impl SummaryOracle {
         let Some((_, wish)) = wish.filter(|_| is_told) else { return };
         found.ask(ORACLE);
         let has_wish = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.contains(&**wish));
-        if !sent.request.messages.last().is_some_and(|last| last.content.iter().any(has_wish)) {
+        let asking = asking_message(sent.request).map(|place| &sent.request.messages[place]);
+        if !asking.is_some_and(|asking| asking.content.iter().any(has_wish)) {
             found.add(ORACLE, format!("request {} asks for a summary, and says nothing of what the user wants: {wish}", sent.id));
         }
     }

@@ -159,7 +159,7 @@ impl UnrunToolOracle {
             }
             Effect::Emit(Emission::User(message)) => {
                 let is_error = matches!(message.block.kind(), BlockKind::ToolResult { is_error: true, .. });
-                self.on_agent_result(message.run, is_error);
+                self.on_agent_result(rules, message.run, is_error);
                 self.on_result(rules, message.run, told, found);
             }
             // The model took its words back.
@@ -242,10 +242,11 @@ impl UnrunToolOracle {
         }
     }
 
-    /// The result of an agent is made inside of the engine. Its failure is that of a shell tool, where the agent is one.
-    fn on_agent_result(&mut self, run: ToolRun, is_error: bool) {
+    /// The result of an agent is made inside of the engine. Its failure is that of a shell tool without a cause, where the agent is one.
+    fn on_agent_result(&mut self, rules: &OracleRules, run: ToolRun, is_error: bool) {
+        let counts = is_error && SiblingFailures::from_settings(&rules.settings).exit_code_counts;
         let of_shell = self.uses.iter_mut().filter(|asked| asked.run == run && asked.is_agent && asked.is_shell);
-        of_shell.for_each(|asked| asked.has_failed |= is_error);
+        of_shell.for_each(|asked| asked.has_failed |= counts);
     }
 
     fn on_start(&mut self, rules: &OracleRules, run: ToolRun, is_agent: bool, found: &mut OracleFindings<'_>) {

@@ -61,7 +61,9 @@ pub(super) fn check(scenario: &Scenario, number: u64) -> CaseCheck {
         Err(panic) => return CaseCheck { findings: vec![FuzzFinding::new("panic", panic)], run: None, text },
     };
     let transcript = report.transcript;
-    let violations = violations_of(&setup, &transcript, Some(TOO_FEW_ANSWERS));
+    let is_kept = matches!(report.end, RunEnd::LimitReached { .. }) && ends_once_healed(&setup, &transcript);
+    let accepted = if is_kept { report.end.as_str() } else { TOO_FEW_ANSWERS };
+    let violations = violations_of(&setup, &transcript, Some(accepted));
     findings.extend(violations.into_iter().map(|violation| FuzzFinding::new(violation.oracle, violation.text)));
     findings.extend(failures(&report.failures));
     findings.extend(repeated(&setup, &transcript));
@@ -146,6 +148,16 @@ fn failures(failures: &[String]) -> Vec<FuzzFinding> {
     let rule =
         |failure: &String| rules.iter().find(|(begins, _)| failure.starts_with(begins)).map(|(_, rule)| FuzzFinding::new(rule, failure));
     failures.iter().filter_map(rule).collect()
+}
+
+/// Whether a run that reaches a limit ends where its faults stop half-way: then it is the scenario that keeps it from its end, with faults and retries that are
+/// both without end, and not the engine (O-18).
+fn ends_once_healed(setup: &Arc<RunSetup>, transcript: &Transcript) -> bool {
+    let half = transcript.events.iter().filter(|event| matches!(event.what, EventKind::Input(_))).count() as u64 / 2;
+    let boundary = RunBoundary { event: half.max(1), side: BoundarySide::After };
+    let Ok(healed) = look(setup, &AgentLoop::default(), boundary, InjectionKind::Heal, &PanicCatcher) else { return false };
+    let end = healed.transcript.events.last().map(|event| &event.what);
+    matches!(end, Some(EventKind::Ended { end }) if !matches!(end, RunEnd::LimitReached { .. }))
 }
 
 fn repeated(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<FuzzFinding> {

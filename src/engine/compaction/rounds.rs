@@ -112,9 +112,10 @@ pub(crate) mod tests {
         Block::assembled(BlockKind::ToolUse(tool_use), Json::trusted(json))
     }
 
-    /// Conversations as a loop makes them: prompts, answers with and without tools, paused answers, a last prompt or results.
+    /// Conversations as a loop makes them: prompts, answers with and without tools, paused answers, messages of the system, a last prompt or results.
     pub(crate) fn conversations() -> impl Strategy<Value = Vec<Arc<ConversationItem>>> {
-        let turn = prop_oneof![Just("a"), Just("a+1 r"), Just("a+3 r"), Just("a a+1 r"), Just("p"), Just("a+2 r p")];
+        let of_system = prop_oneof![Just("p s a"), Just("p s a+1 r"), Just("a+1 r s a")];
+        let turn = prop_oneof![Just("a"), Just("a+1 r"), Just("a+3 r"), Just("a a+1 r"), Just("p"), Just("a+2 r p"), of_system];
         proptest::collection::vec(turn, 0..12).prop_map(|turns| items(&format!("p {} p", turns.join(" "))))
     }
 

@@ -3,10 +3,11 @@
 //! Only whole units go (C-7). A message whose partner is not marked stays, and stays marked, so that it goes as soon as its partner is named,
 //! too; taking the partner along would remove an unmarked message. The last unit stays, because it is what the next request asks
 //! about. So does the prompt before an answer that would otherwise be the first message, or would otherwise have its thinking behind what another
-//! answer said while its tools are open, and the prompt before a message of the system: the API refuses all three.
+//! answer said while its tools are open, and what stands before and behind a message of the system: the API refuses all of these without it.
 
 use super::rounds;
 use crate::conversation::{Conversation, ConversationItem};
+use core::ops::Range;
 use reenact_wire::block::{Block, Role};
 use reenact_wire::prelude::*;
 
@@ -25,47 +26,104 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> SnipPlan
     let items = conversation.items();
     let is_marked =
         |index: &usize| marked.contains(&items[*index].name) && !conversation.is_collapsed(*index) && !conversation.is_hidden(*index);
-    let units = rounds::units(items);
-    let last = units.len().saturating_sub(1);
-    let is_removed = |nth: usize| nth < last && units[nth].clone().all(|index| is_marked(&index));
-    let is_gone = |nth: usize| conversation.is_hidden(units[nth].start);
-    let mut removed: Vec<bool> = (0..units.len()).map(is_removed).collect();
-    let is_answer = |nth: usize| items[units[nth].start].is_answer();
-    if let Some(first) = (0..units.len()).find(|nth| !removed[*nth] && !is_gone(*nth)).filter(|first| is_answer(*first))
-        && let Some(prompt) = (0..first).rev().find(|nth| !is_answer(*nth) && !is_gone(*nth))
-    {
-        removed[prompt] = false;
-    }
-    let ends_in_answer = |nth: &usize| items[units[*nth].end - 1].is_answer();
-    // What the user says after the results joins them, so that the loop is still open for the API.
-    if let Some(thinks) = (0..units.len()).rev().find(|nth| !removed[*nth] && !is_gone(*nth) && is_answer(*nth))
-        && begins_with_thinking(&items[units[thinks].start])
-        && let Some(before) = (0..thinks).rev().find(|nth| !removed[*nth] && !is_gone(*nth)).filter(ends_in_answer)
-        && let Some(prompt) = (before + 1..thinks).rev().find(|nth| removed[*nth] && !is_answer(*nth))
-    {
-        removed[prompt] = false;
-    }
-    // The API takes a message of the system behind one of the user's alone.
-    let is_system = |nth: &usize| items[units[*nth].start].message.role == Role::System;
-    for system in (0..units.len()).filter(is_system) {
-        let before = (0..system).rev().find(|nth| !removed[*nth] && !is_gone(*nth));
-        if !removed[system]
-            && !is_gone(system)
-            && before.is_none_or(|before| ends_in_answer(&before))
-            && let Some(prompt) = (before.map_or(0, |before| before + 1)..system).rev().find(|nth| removed[*nth] && !is_answer(*nth))
-        {
-            removed[prompt] = false;
-        }
-    }
+    let mut cut = ConversationCut::new(conversation, is_marked);
+    while cut.keep_beside_system() {}
+    cut.keep_first_prompt();
+    cut.keep_prompt_before_thinking();
     let mut plan = SnipPlan::default();
-    for (unit, removed) in units.into_iter().zip(removed) {
-        if removed {
+    for (unit, is_removed) in cut.units.into_iter().zip(cut.is_removed) {
+        if is_removed {
             plan.removed.extend(unit);
         } else {
             plan.kept.extend(unit.filter(is_marked).map(|index| items[index].name.clone()));
         }
     }
     plan
+}
+
+/// The units of a conversation, and which of them go.
+struct ConversationCut<'c> {
+    items: &'c [Arc<ConversationItem>],
+    units: Vec<Range<usize>>,
+    is_removed: Vec<bool>,
+    /// Requests do not see it any more.
+    is_gone: Vec<bool>,
+}
+
+impl<'c> ConversationCut<'c> {
+    fn new(conversation: &'c Conversation, is_marked: impl Fn(&usize) -> bool) -> Self {
+        let items = conversation.items();
+        let units = rounds::units(items);
+        let last = units.len().saturating_sub(1);
+        let is_removed = units.iter().enumerate().map(|(nth, unit)| nth < last && unit.clone().all(|index| is_marked(&index))).collect();
+        let is_gone = units.iter().map(|unit| conversation.is_hidden(unit.start)).collect();
+        Self { items, units, is_removed, is_gone }
+    }
+
+    /// No answer is the first message.
+    fn keep_first_prompt(&mut self) {
+        if let Some(first) = self.left_from(0).filter(|first| self.is_answer(*first))
+            && let Some(prompt) = (0..first).rev().find(|nth| self.is_user(*nth) && !self.is_gone[*nth])
+        {
+            self.is_removed[prompt] = false;
+        }
+    }
+
+    /// The API takes a message of the system behind one of the user alone, and nothing but an answer behind it. Whether something was kept for that:
+    /// it may be beside another message of the system.
+    fn keep_beside_system(&mut self) -> bool {
+        let is_left = |nth: &usize| !self.is_removed[*nth] && !self.is_gone[*nth];
+        let systems = (0..self.units.len()).filter(|nth| is_left(nth) && self.is_system(*nth));
+        let missing = systems.flat_map(|system| {
+            let (before, after) = (self.left_before(system), self.left_from(system + 1));
+            let lacks_user = before.is_none_or(|before| self.ends_in_answer(before) || self.is_system(before));
+            let lacks_answer = after.is_some_and(|after| !self.is_answer(after));
+            let mut removed_before = (before.map_or(0, |before| before + 1)..system).rev().filter(|nth| self.is_removed[*nth]);
+            let mut removed_after = (system + 1..after.unwrap_or(system + 1)).filter(|nth| self.is_removed[*nth]);
+            let user = removed_before.find(|nth| lacks_user && !self.ends_in_answer(*nth) && !self.is_system(*nth));
+            let answer = removed_after.find(|nth| lacks_answer && self.is_answer(*nth));
+            [user, answer]
+        });
+        let missing: Vec<usize> = missing.flatten().collect();
+        missing.iter().for_each(|nth| self.is_removed[*nth] = false);
+        !missing.is_empty()
+    }
+
+    // What the user says after the results joins them, so that the loop is still open for the API.
+    fn keep_prompt_before_thinking(&mut self) {
+        let is_left = |nth: &usize| !self.is_removed[*nth] && !self.is_gone[*nth];
+        if let Some(thinks) = (0..self.units.len()).rev().find(|nth| is_left(nth) && self.is_answer(*nth))
+            && begins_with_thinking(&self.items[self.units[thinks].start])
+            && let Some(before) = self.left_before(thinks).filter(|before| self.ends_in_answer(*before))
+            && let Some(prompt) = (before + 1..thinks).rev().find(|nth| self.is_removed[*nth] && self.is_user(*nth))
+        {
+            self.is_removed[prompt] = false;
+        }
+    }
+
+    fn left_before(&self, nth: usize) -> Option<usize> {
+        (0..nth).rev().find(|nth| !self.is_removed[*nth] && !self.is_gone[*nth])
+    }
+
+    fn left_from(&self, nth: usize) -> Option<usize> {
+        (nth..self.units.len()).find(|nth| !self.is_removed[*nth] && !self.is_gone[*nth])
+    }
+
+    fn is_answer(&self, nth: usize) -> bool {
+        self.items[self.units[nth].start].is_answer()
+    }
+
+    fn ends_in_answer(&self, nth: usize) -> bool {
+        self.items[self.units[nth].end - 1].is_answer()
+    }
+
+    fn is_user(&self, nth: usize) -> bool {
+        !self.is_answer(nth) && !self.is_system(nth)
+    }
+
+    fn is_system(&self, nth: usize) -> bool {
+        self.items[self.units[nth].start].message.role == Role::System
+    }
 }
 
 /// Whether it is an answer whose thinking has to stay first.
@@ -125,6 +183,12 @@ mod tests {
         assert_eq!(plan_for("p s a p", &["p0"]).0, [0; 0], "nothing would be before it");
         assert_eq!(plan_for("p a p s a p", &["p2", "s3"]).0, [2, 3], "it goes, too");
         assert_eq!(plan_for("p a+1 r p s a p", &["p3"]).0, [3], "results are before it");
+        assert_eq!(plan_for("p s a p", &["a2"]).0, [0; 0], "the user would be behind it");
+        assert_eq!(plan_for("p s a p", &["s1", "a2"]).0, [1, 2], "both go");
+        assert_eq!(plan_for("p s a p", &["p0", "s1"]).0, [1], "it is no prompt before an answer");
+        assert_eq!(plan_for("p a+1 r s a p", &["p0", "a+11", "r2"]).0, [0; 0], "results are before it, and the prompt before their answer");
+        assert_eq!(plan_for("p s a p a p", &["a2", "p3"]).0, [2, 3], "another answer is behind it");
+        assert_eq!(plan_for("p s a p s a p", &["a2", "p3"]).0, [0; 0], "what is kept for the one stands behind the other");
     }
 
     #[test]
@@ -156,6 +220,10 @@ mod tests {
             prop_assert_eq!(super::plan(&keeping, &marked).removed, Vec::<usize>::new(), "nothing goes twice");
             let messages = conversation.messages(NeighbourMerging::Joined);
             prop_assert!(is_paired(&messages));
+            for (nth, _) in messages.iter().enumerate().filter(|(_, message)| message.role == Role::System) {
+                let (before, after) = (nth.checked_sub(1).map(|before| messages[before].role), messages.get(nth + 1).map(|after| after.role));
+                prop_assert_eq!((before, after.unwrap_or(Role::Assistant)), (Some(Role::User), Role::Assistant));
+            }
             let (first, last) = (conversation.items().first(), conversation.items().last());
             prop_assert!(first.is_some_and(|item| !item.is_answer()) && last.is_some_and(|item| !item.is_answer()));
         }

@@ -33,6 +33,7 @@ impl Query {
         let QueryState::Calling(call) = &mut self.state else { return QueryVerdict::Running };
         if let Input::Stream { id, event } = input
             && call.id() == *id
+            && call.is_listening()
         {
             let first = call.awaits_first_event().then(|| scope.now.since(call.started()));
             if scope.env.settings.partial_messages {

@@ -24,14 +24,17 @@ impl ContextFigureOracle {
         match effect {
             Effect::Emit(Emission::CompactBoundary { .. }) => *self = Self { is_uncounted: true, told: None },
             Effect::Emit(Emission::Answered { usage, .. }) if usage.context_tokens().is_some() => *self = Self::default(),
+            // Each prompt takes the size of its context anew, and its first request may be one for a summary, which leaves media out.
+            Effect::Finished { .. } => self.told = None,
             Effect::Note(Note::Compaction { level: CompactionLevel::Auto, before, .. }) if self.is_uncounted => self.told = Some(*before),
             _ => (),
         }
     }
 
-    /// `tokens` is the size of a request, by its content.
-    pub(super) fn on_request(&mut self, id: RequestId, tokens: u64, found: &mut OracleFindings<'_>) {
+    /// `tokens` counts the size of a request, by its content.
+    pub(super) fn on_request(&mut self, id: RequestId, tokens: impl FnOnce() -> u64, found: &mut OracleFindings<'_>) {
         let Some(told) = self.told.take() else { return };
+        let tokens = tokens();
         found.ask(ORACLE);
         if told > tokens + tokens / 4 + ERROR_MAX {
             found.add(ORACLE, format!("the context was taken for {told} tokens after a compaction, and request {id} has about {tokens}"));

@@ -35,18 +35,25 @@ struct MarkedName {
     is_known: bool,
 }
 
-/// A tool use with the name of its answer: `p1.r2.a1`.
 #[derive(Clone, Debug, Hash)]
 struct AnswerUse {
-    answer: Arc<str>,
+    /// The name of its block: `p1.r2.a1.0`.
+    block: Arc<str>,
     id: Arc<str>,
+}
+
+impl AnswerUse {
+    /// The name of its answer: `p1.r2.a1`. Empty where an engine has names of its own.
+    fn answer(&self) -> &str {
+        self.block.rsplit_once('.').map_or("", |(answer, _)| answer)
+    }
 }
 
 impl MarkedRoundOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
         match input {
             Input::MarkedDead { names } => {
-                let is_known = |name: &str| self.uses.iter().any(|tool_use| *tool_use.answer == *name.trim_end_matches(RESULTS));
+                let is_known = |name: &str| self.uses.iter().any(|tool_use| tool_use.answer() == name.trim_end_matches(RESULTS));
                 self.marked.extend(names.iter().map(|name| MarkedName { name: name.clone(), is_known: is_known(name) }));
             }
             Input::Prompt { .. } if core::mem::take(&mut self.is_idle) => self.due = self.marked.len(),
@@ -59,9 +66,8 @@ impl MarkedRoundOracle {
             Effect::Finished { .. } => self.is_idle = true,
             Effect::Emit(Emission::CompactBoundary { .. }) => (self.due, self.at_last_turn) = (0, 0),
             Effect::Emit(Emission::Assistant(message)) => {
-                if let (Some(tool_use), Some((answer, _))) = (message.block.as_tool_use(), message.uuid.rsplit_once('.')) {
-                    self.uses.push(AnswerUse { answer: answer.into(), id: tool_use.id.clone() });
-                }
+                let tool_use = message.block.as_tool_use();
+                self.uses.extend(tool_use.map(|tool_use| AnswerUse { block: message.uuid.clone(), id: tool_use.id.clone() }));
             }
             Effect::Emit(Emission::SnipBoundary { names, .. }) => {
                 found.ask(ORACLE);
@@ -106,7 +112,7 @@ impl MarkedRoundOracle {
             let is_its = |marked: &MarkedName| marked.name.strip_suffix(RESULTS) == Some(answer);
             due.clone().any(|marked| *marked.name == *answer) && due.clone().any(is_its)
         };
-        let mut answers = self.uses.iter().filter(|tool_use| tool_use.id == *id).map(|tool_use| &*tool_use.answer).peekable();
+        let mut answers = self.uses.iter().filter(|tool_use| tool_use.id == *id).map(AnswerUse::answer).peekable();
         answers.peek().is_some() && answers.all(is_due)
     }
 }

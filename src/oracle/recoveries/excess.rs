@@ -91,12 +91,23 @@ impl ExcessRecoveries {
         }
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         self.has_message |= matches!(effect, Effect::Emit(Emission::QueuedCommand { .. }));
+        if let Effect::RunHook { hook, .. } = effect
+            && matches!(hook.subject, HookSubject::Compaction(_))
+        {
+            self.on_compaction_hook(rules, found);
+        }
         // It may have waited for other prompts.
         if self.commands.ended_by(effect).is_some() {
             self.on_command();
         }
+    }
+
+    /// The compaction is decided where its first hook is asked: a summary that is staged while hooks are awaited comes too late for it.
+    fn on_compaction_hook(&mut self, rules: &OracleRules, found: &mut OracleFindings<'_>) {
+        self.expect_drained(rules, &"the conversation is about to be compacted", found);
+        self.refused.iter_mut().for_each(|refused| refused.is_drained = true);
     }
 
     fn on_command(&mut self) {

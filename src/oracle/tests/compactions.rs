@@ -155,18 +155,20 @@ fn o_12_requests_do_not_go_round_in_circles() {
 
 #[test]
 fn o_12_and_c_4_counts_from_before_a_compaction_are_forgotten() {
-    let told = |before: u64, is_counted: bool| {
+    let told_then = |before: u64, is_counted: bool, then: fn(EventStory) -> EventStory| {
         let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 990, tokens_after: 60, kept: Vec::new() };
         let note = Note::Compaction { level: CompactionLevel::Auto, ran: false, why: "".into(), before, after: before };
         let usage = Usage { input_tokens: Some(900), ..Usage::default() };
         let counted = Emission::Answered { uuid: None, id: ASKED, stop_reason: None, usage };
         let story = EventStory::new().effect(Effect::Emit(boundary));
         let story = if is_counted { story.effect(Effect::Emit(counted)) } else { story };
-        story.effect(Effect::Note(note)).request(2, &[(Role::User, &[Block::text("hi")])]).times_broken("O-12")
+        then(story.effect(Effect::Note(note))).request(2, &[(Role::User, &[Block::text("hi")])]).times_broken("O-12")
     };
+    let told = |before, is_counted| told_then(before, is_counted, |story| story);
     assert_eq!(told(60, false), 0);
     assert_eq!(told(990, false), 1);
     assert_eq!(told(990, true), 0, "the API has counted what is there now");
+    assert_eq!(told_then(990, false, EventStory::terminal), 0, "the prompt has ended, and the next one takes the size anew");
 }
 
 /// The text that is taken out.

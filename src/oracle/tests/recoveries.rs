@@ -55,6 +55,13 @@ impl EventStory {
         self.effect(Effect::Note(Note::Compaction { level, ran, why: "".into(), before, after: before }))
     }
 
+    /// A compaction begins.
+    fn asks_hook(self) -> Self {
+        let hook = HookRun { hook: 0, subject: HookSubject::Compaction(ASKED) };
+        let input = HookInput { event: HookEvent::PreCompact, tool: None, data: Json::trusted("{}"), stop_hook_active: false };
+        self.effect(Effect::RunHook { hook, input: Arc::new(input) })
+    }
+
     fn finishes(self, terminal: Terminal) -> usize {
         self.effect(Effect::Finished { prompt: 1, terminal }).times_broken("O-34")
     }
@@ -174,6 +181,15 @@ fn o_34_staged_summaries_come_first() {
     let window = |settings: &mut Settings| settings.compaction.context_window = ContextWindow::Tokens(30_000);
     let discarded = story(window).notes(CompactionLevel::Collapse, false, 1).passes(Transition::NextTurn).asks_with_cap(2, 8).refused(2);
     assert_eq!(compacts(discarded), 0, "after a refusal no threshold counts: it was discarded");
+}
+
+#[test]
+fn o_34_a_summary_staged_behind_the_first_hook_of_a_compaction_is_too_late() {
+    let staged = || Input::CollapseStaged(Arc::new(StagedSummary { from: "a".into(), to: "b".into(), summary: "s".into() }));
+    let refused = || EventStory::noting(|_| ()).asks_with_cap(1, 8).refused(1);
+    let compacts = |story: EventStory| story.notes(CompactionLevel::Reactive, true, 9).finishes(Terminal::Completed);
+    assert_eq!(compacts(refused().asks_hook().input(staged())), 0);
+    assert_eq!(compacts(refused().input(staged()).asks_hook()), 1, "it was there before");
 }
 
 #[test]

@@ -56,6 +56,14 @@ fn o_21_after_a_request_of_its_own_a_compaction_gives_the_conversation_back() {
     assert_eq!(summarised().sends_texts(3, &["a", "b", "c"]).o_21(), 0);
     assert_eq!(summarised().sends_texts(3, &["x", "b", "c"]).o_21(), 1);
     assert_eq!(summarised().sends_texts(3, &["a", "x", "c"]).o_21(), 1, "the answer before the instruction is another one");
+    let said = |role, text| (role, [Block::text(text)]);
+    let before_system = |next: &[&str]| {
+        let said = [said(Role::User, "a"), said(Role::Assistant, "b"), said(Role::User, "Summarise."), said(Role::System, "be brief")];
+        let messages: Vec<(Role, &[Block])> = said.iter().map(|(role, block)| (*role, &block[..])).collect();
+        EventStory::new().sends_texts(1, &["a"]).request(2, &messages).sends_texts(3, next).o_21()
+    };
+    assert_eq!(before_system(&["a", "b", "c"]), 0, "a message of the system stands behind the instruction");
+    assert_eq!(before_system(&["a", "x", "c"]), 1);
 }
 
 #[test]

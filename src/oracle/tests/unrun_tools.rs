@@ -127,3 +127,20 @@ fn o_33_a_tool_of_a_refused_answer_is_told_to_stop() {
     assert_eq!((refused(true).unrun(), refused(false).unrun()), (1, 0));
     assert_eq!(refused(true).effect(Effect::StopTool { run: run(0) }).unrun(), 0);
 }
+
+#[test]
+fn o_33_an_agent_fails_its_siblings_where_exit_codes_do() {
+    let started_after = |counts: bool| {
+        let mut environment = environment(|settings| {
+            settings.sibling_abort = SiblingAbort::Failed;
+            settings.pipeline.exit_code_aborts = counts;
+        });
+        environment.tools[0].shell = true;
+        let asked = EventStory { oracles: Oracles::new(&environment), at: Time::ZERO }.says(use_block("R", 0)).says(use_block("R", 1));
+        let agent = asked.effect(Effect::StartAgent { run: run(0), tool_use: tool_use("R", 0).into() });
+        let failed = agent.effect(result_effect(run(0), Block::tool_result("t0", &Json::from_value("The agent failed."), true)));
+        failed.effect(Effect::StartTool { run: run(1), tool_use: tool_use("R", 1).into() }).times_broken("O-33")
+    };
+    assert_eq!(started_after(true), 1);
+    assert_eq!(started_after(false), 0);
+}
