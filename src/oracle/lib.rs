@@ -380,7 +380,11 @@ impl TranscriptWatch for Oracles {
             watched.history.on_input(input);
             watched.unrun.on_input(&self.rules, input, returned.as_deref(), found);
         }
-        agents.entry(&Agent::ROOT).abort_scope.on_input(&self.rules, self.running.blocks_interrupt(), input);
+        let root = agents.entry(&Agent::ROOT);
+        if !agent.is_root() {
+            root.live_streams.on_input_of_child();
+        }
+        root.abort_scope.on_input(&self.rules, self.running.blocks_interrupt(), input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {

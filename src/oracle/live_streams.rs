@@ -50,6 +50,11 @@ impl LiveStreamOracle {
         }
     }
 
+    /// What the step of a child closes is not the work of a timer.
+    pub(super) fn on_input_of_child(&mut self) {
+        self.rang = None;
+    }
+
     /// A request that was silent for longer than it may be is over, one way or the other.
     fn expect_ends(&mut self, rules: &OracleRules, found: &mut OracleFindings<'_>) {
         if rules.settings.retry.policy == RetryPolicySource::Engine {

@@ -48,6 +48,9 @@ fn o_31_no_timer_ends_a_stream_that_lives() {
     assert_eq!(story().waits(short).rings().gives_up(), 1);
     assert_eq!(story().waits(short).hears(ASKED, &[EVENT]).waits(short).rings().gives_up(), 1, "an event came between");
     assert_eq!(story().waits(short).rings().input(Input::Cancel).gives_up(), 0, "the user ends it");
+    let mut beside = story().waits(short).rings();
+    beside.oracles.input(beside.at, &Agent::child("t0"), &Input::ToolEnded { run: run(0), outcome: Arc::new(ToolOutcome::text("x")) });
+    assert_eq!(beside.gives_up(), 0, "a child's tool ends it");
     let ended = story().input(Input::End { id: ASKED, how: AnswerEnd::Complete });
     assert_eq!(ended.waits(short).rings().gives_up(), 0, "it has ended");
     assert_eq!(with(RetryPolicySource::Engine).waits(short).rings().gives_up(), 0, "the engine has rules of its own");
