@@ -206,6 +206,18 @@ struct AgentOracles {
     blamed: Option<RequestId>,
 }
 
+impl AgentOracles {
+    /// Somebody ends the prompt, in whatever agent of the tree.
+    fn on_cancel(&mut self) {
+        self.interruption.on_cancel();
+        self.told_texts.on_cancel();
+        self.said_blocks.on_cancel();
+        self.unrun.on_cancel();
+        self.decisions.on_abort();
+        self.hook_words.on_abort();
+    }
+}
+
 /// How many messages both conversations begin with, as far as they share them.
 fn same_messages(before: &[Arc<Message>], after: &[Arc<Message>]) -> usize {
     before.iter().zip(after).take_while(|(before, after)| Arc::ptr_eq(before, after)).count()
@@ -342,14 +354,7 @@ impl TranscriptWatch for Oracles {
             agents.entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);
         }
         if interruption::is_cancel(input) {
-            agents.all_mut().for_each(|watched| {
-                watched.interruption.on_cancel();
-                watched.told_texts.on_cancel();
-                watched.said_blocks.on_cancel();
-                watched.unrun.on_cancel();
-                watched.decisions.on_abort();
-                watched.hook_words.on_abort();
-            });
+            agents.all_mut().for_each(AgentOracles::on_cancel);
         }
         let (watched, returned) = (agents.entry(agent), returned_text(input));
         watched.interruption.on_input(input);

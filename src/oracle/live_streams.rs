@@ -50,7 +50,7 @@ impl LiveStreamOracle {
         }
     }
 
-    /// What the step of a child closes is not the work of a timer.
+    /// The step of a child begins: what it closes is not the work of a timer.
     pub(super) fn on_input_of_child(&mut self) {
         self.rang = None;
     }

@@ -5,7 +5,7 @@ use super::running_tools::ToolFacts;
 use reenact_engine::budget::PriceTable;
 use reenact_engine::contract::{Environment, Settings};
 use reenact_engine::hook::HookDefinition;
-use reenact_engine::settings::ContextWindow;
+use reenact_engine::settings::{ContextWindow, NeighbourMerging, QueuedMessagePlace};
 use reenact_engine::texts::TextName;
 use reenact_engine::time::Micros;
 use reenact_engine::tokenizer::Tokenizer;
@@ -85,6 +85,11 @@ impl OracleRules {
     /// Whether no host puts other messages in the place of the engine's, or changes what it asks.
     pub(super) fn keeps_own_words(&self) -> bool {
         self.settings.session.host_messages.is_empty() && self.settings.session.changes.is_empty()
+    }
+
+    /// Whether a message of the user that waited stands in or beside results, which then stay as they are.
+    pub(super) fn keeps_results_with_messages(&self) -> bool {
+        self.settings.queued_messages == QueuedMessagePlace::InResult || self.settings.neighbours == NeighbourMerging::Apart
     }
 
     /// Whether rules of permissions or a limit on money decide inside of the engine which tools run.

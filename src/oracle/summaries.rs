@@ -148,6 +148,8 @@ impl SummaryOracle {
                     last.is_heard = true;
                 }
             }
+            // All that was asked about may be gone, and what has come since is left.
+            Effect::Note(Note::Compaction { level: CompactionLevel::Snip | CompactionLevel::Collapse, ran: true, .. }) => self.asked = None,
             Effect::Note(Note::Compaction { level: level @ (CompactionLevel::Auto | CompactionLevel::Reactive), ran: false, .. }) => {
                 // Where the API has refused a prompt for its length it has counted it.
                 if *level == CompactionLevel::Auto {

@@ -4,7 +4,7 @@
 //! that a log shows the tests one by one.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus, Output};
 use std::time::{Duration, Instant};
 
 /// The exit code of a command that says: this machine lacks what it needs. It is neither a success nor a failure.
@@ -25,6 +25,8 @@ enum StepWork {
     IfAble(&'static str),
     /// The command must succeed and its output must name none of these packages.
     Without(&'static str, &'static [&'static str]),
+    /// The test command must succeed. It is carried out in parts, each with these words behind it, all at once.
+    TestParts(&'static str, &'static [&'static str]),
 }
 
 /// The build of the step `test`. Steps that build the same rooms with other features compile them once more, so they take this as well.
@@ -32,6 +34,10 @@ pub(crate) const TEST_BUILD: [&str; 3] = ["--workspace", "--features", "reenact/
 
 /// How many tests run at once for each core, where `RUST_TEST_THREADS` does not say it. The longest of them wait for clients in real time.
 const TESTS_PER_CORE: usize = 3;
+
+/// All tests, in two halves and a rest: programs of tests, some of which wait for clients, the tests inside rooms, which keep a core busy, and those of the
+/// documentation.
+const TEST_PARTS: &[&str] = &["--test *", "--lib --bins", "--doc"];
 
 /// Packages that a pure room must not pull in: runtimes, sockets, the operating system's randomness.
 const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
@@ -78,22 +84,22 @@ const STEPS: &[CiStep] = &[
     CiStep {
         name: "files-alone",
         holds: "the library builds without the command line",
-        work: StepWork::Run("cargo check --package reenact --no-default-features --features files --lib"),
+        work: StepWork::Run("cargo clippy --package reenact --no-default-features --features files --lib -- --deny warnings"),
     },
     CiStep {
         name: "live-alone",
         holds: "real connections build without the simulated network",
-        work: StepWork::Run("cargo check --package reenact --no-default-features --features live --lib"),
+        work: StepWork::Run("cargo clippy --package reenact --no-default-features --features live --lib -- --deny warnings"),
     },
     CiStep {
         name: "strategies-alone",
         holds: "the library gives strategies without reading files",
-        work: StepWork::Run("cargo check --package reenact --no-default-features --features proptest --lib"),
+        work: StepWork::Run("cargo clippy --package reenact --no-default-features --features proptest --lib -- --deny warnings"),
     },
     CiStep {
         name: "test",
         holds: "every test passes",
-        work: StepWork::Run("cargo test --workspace --features reenact/images,reenact/proptest"),
+        work: StepWork::TestParts("cargo test --workspace --features reenact/images,reenact/proptest", TEST_PARTS),
     },
     CiStep {
         name: "fuzz-scenarios",
@@ -231,7 +237,7 @@ impl StepWork {
     /// The command as a person would type it.
     fn command(&self) -> &'static str {
         match self {
-            StepWork::Run(command) | StepWork::IfAble(command) | StepWork::Without(command, _) => command,
+            StepWork::Run(command) | StepWork::IfAble(command) | StepWork::Without(command, _) | StepWork::TestParts(command, _) => command,
         }
     }
 
@@ -254,8 +260,44 @@ impl StepWork {
                 }
                 absent(&String::from_utf8_lossy(&output.stdout), packages).map_err(SkipReason::Failed)
             }
+            StepWork::TestParts(line, parts) => side_by_side(line, parts).map_err(SkipReason::Failed),
         }
     }
+}
+
+/// Builds all tests, then runs the parts at once. The first one is shown while it runs, the others when they are over.
+fn side_by_side(line: &str, parts: &[&str]) -> Result<(), String> {
+    let unstarted = |error| format!("could not be started: {error}");
+    let built = prepared(&format!("{line} --no-run"))?.status().map_err(unstarted)?;
+    if !built.success() {
+        return Err(built.to_string());
+    }
+    let [first, others @ ..] = parts else { return Ok(()) };
+    std::thread::scope(|scope| {
+        // They keep the cores busy, and take as many threads as there are.
+        let run = |part: &str| -> Result<Output, String> {
+            let mut command = prepared(&format!("{line} {part}"))?;
+            command.envs(test_threads().map(|_| ("RUST_TEST_THREADS", crate::cores().to_string())));
+            command.output().map_err(unstarted)
+        };
+        let running: Vec<_> = others.iter().map(|part| (*part, scope.spawn(move || run(part)))).collect();
+        let shown = prepared(&format!("{line} {first}")).and_then(|mut command| command.status().map_err(unstarted));
+        let mut results = vec![shown.and_then(|status| succeeded(first, status))];
+        for (part, thread) in running {
+            let output = thread.join().map_err(|_| "a thread of this program panicked".to_owned()).and_then(|output| output);
+            results.push(output.and_then(|output| {
+                println!("--- {line} {part}");
+                println!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+                succeeded(part, output.status)
+            }));
+        }
+        let failed: Vec<String> = results.into_iter().filter_map(Result::err).collect();
+        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+    })
+}
+
+fn succeeded(part: &str, status: ExitStatus) -> Result<(), String> {
+    if status.success() { Ok(()) } else { Err(format!("{part}: {status}")) }
 }
 
 /// The command with its environment, to be run in the checkout's root.
@@ -330,6 +372,15 @@ mod tests {
         assert!(StepWork::Without("cargo no-such-command", &[]).run().is_err());
         let Err(SkipReason::Failed(problem)) = StepWork::Run("no-such-program-at-all").run() else { panic!("it ran") };
         assert!(problem.contains("could not be started"));
+    }
+
+    #[test]
+    fn each_part_of_a_step_has_to_succeed() {
+        let run = |parts: &[&str]| side_by_side("sh -c test${IFS}$1${IFS}!=${IFS}bad sh", parts);
+        assert_eq!(run(&["good", "fine"]), Ok(()));
+        assert_eq!(run(&["good", "bad"]).unwrap_err(), "bad: exit status: 1");
+        assert_eq!(run(&["bad", "good", "bad"]).unwrap_err(), "bad: exit status: 1; bad: exit status: 1");
+        assert!(side_by_side("false", &["", ""]).is_err(), "the build failed");
     }
 
     #[test]

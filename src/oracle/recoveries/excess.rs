@@ -9,7 +9,6 @@ use crate::request_kind::{RequestKind, SentRequest};
 use crate::{OracleFindings, OracleRules};
 use reenact_engine::contract::{Effect, HookSubject, Input, Note, RequestId, Role, Terminal};
 use reenact_engine::emission::{CompactionLevel, Emission};
-use reenact_engine::settings::{NeighbourMerging, QueuedMessagePlace};
 use reenact_wire::error::ApiError;
 use reenact_wire::prelude::*;
 
@@ -177,8 +176,7 @@ impl ExcessRecoveries {
     fn can_compact(&self, rules: &OracleRules) -> bool {
         let OracleRules { settings: engine, .. } = rules;
         let settings = &engine.compaction;
-        let is_beside_results = engine.queued_messages == QueuedMessagePlace::InResult || engine.neighbours == NeighbourMerging::Apart;
-        let may_stay = self.has_message && is_beside_results;
+        let may_stay = self.has_message && rules.keeps_results_with_messages();
         let is_on = !may_stay && settings.reactive && !engine.background && !self.is_tried;
         // What stays unchanged may be all there is.
         let is_something = self.has_answers && settings.keep_messages == 0;

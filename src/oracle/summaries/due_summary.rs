@@ -24,6 +24,8 @@ pub(super) struct DueSummaryOracle {
     failures_max: u32,
     /// Something stood against a compaction since the last request.
     is_hindered: bool,
+    /// A message of the user that waited was taken into this prompt: what it stands beside may be all that there is to summarise.
+    has_message: bool,
     /// The model of the last request, and whether a model has thought: another one goes on without that.
     model: Option<Arc<str>>,
     has_thought: bool,
@@ -52,7 +54,9 @@ impl DueSummaryOracle {
         if is_other_model && self.has_thought {
             self.counted = None;
         }
-        let is_hindered = core::mem::take(&mut self.is_hindered) || self.failures_max >= rules.settings.compaction.max_failures;
+        let may_stay = self.has_message && rules.keeps_results_with_messages();
+        let is_open = self.failures_max >= rules.settings.compaction.max_failures;
+        let is_hindered = core::mem::take(&mut self.is_hindered) || is_open || may_stay;
         self.failures_max += u32::from(kind != RequestKind::Ordinary);
         let Some(tokens) = self.counted.take().filter(|_| self.is_noted && may_summarise(rules) && id.attempt == 1) else { return };
         let has_answer = request.messages.iter().any(|message| message.role == Role::Assistant);
@@ -78,6 +82,7 @@ impl DueSummaryOracle {
             Effect::Finished { terminal, .. } => {
                 let kept = self.heard.take().filter(|_| *terminal == Terminal::Completed);
                 self.counted = kept.map(|(_, tokens)| tokens);
+                self.has_message = false;
             }
             _ => (),
         }
@@ -91,6 +96,7 @@ impl DueSummaryOracle {
                 self.counted = None;
             }
             Emission::Assistant(message) => self.has_thought |= message.block.is_thinking(),
+            Emission::QueuedCommand { .. } => self.has_message = true,
             Emission::CompactBoundary { .. } => (self.counted, self.failures_max) = (None, 0),
             Emission::SnipBoundary { .. }
             | Emission::MicrocompactBoundary { .. }

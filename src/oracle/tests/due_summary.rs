@@ -3,7 +3,7 @@
 use super::*;
 use reenact_engine::contract::Note;
 use reenact_engine::emission::{CompactTrigger, SessionPhase, Transition};
-use reenact_engine::settings::ContextWindow;
+use reenact_engine::settings::{ContextWindow, QueuedMessagePlace};
 use reenact_engine::texts::TextName;
 use reenact_wire::usage::Usage;
 
@@ -81,4 +81,14 @@ fn o_35_and_c_4_in_doubt_no_summary_is_due() {
         settings.compaction.keep_messages = 2;
     });
     assert_eq!(counted(kept).asks_on().lacks_summary(), 0, "what is kept may be all there is");
+    let queued = |place| {
+        let story = EventStory::with(|settings| {
+            small(settings);
+            settings.queued_messages = place;
+        });
+        let taken_in = Effect::Emit(Emission::QueuedCommand { prompt: 2, content: [Block::text("and?")].into() });
+        story.counts(80).effect(taken_in).then(Transition::NextTurn).asks_on().lacks_summary()
+    };
+    assert_eq!(queued(QueuedMessagePlace::InResult), 0, "results stay that hold a message of the user");
+    assert_eq!(queued(QueuedMessagePlace::default()), 1);
 }

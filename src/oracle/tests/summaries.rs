@@ -68,6 +68,9 @@ fn o_35_a_summary_is_asked_of_what_was_said() {
     let asked_of = |blocks: &[Block]| EventStory::new().talks_on(1, 1).asks_last(asked(1, 2), blocks, false).o_35();
     assert_eq!(asked_of(&[Block::text("hi"), prompt()]), 0);
     assert_eq!(asked_of(&[prompt()]), 1);
+    let collapsed = Note::Compaction { level: CompactionLevel::Collapse, ran: true, why: "".into(), before: 9, after: 1 };
+    let story = EventStory::new().talks_on(1, 1).effect(Effect::Note(collapsed));
+    assert_eq!(story.asks_last(asked(1, 2), &[prompt()], false).o_35(), 0, "a staged summary has taken its place");
     assert_eq!(EventStory::new().asks_for_summary(1, 1).o_35(), 0, "nothing was said before");
 }
 
