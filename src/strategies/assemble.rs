@@ -13,9 +13,10 @@ use super::host::{Host, host};
 use super::outcomes::{fitting, outcome};
 use super::session::{budget, command_line, commands, limits, structured, surroundings, thinking};
 use super::settings::{compaction, execution, pipeline, requests, retry};
+use super::surroundings::{SurroundingParts, surroundings_of_runs};
 use super::tools::{NAMES, STRUCTURED, is_wrong, tools, usual};
 use super::turns::{is_literal, is_plain, prompt};
-use super::values::{latency, model, vary};
+use super::values::model;
 use super::workspace::workspace;
 use super::{faults, fitting, interrupts, question_parts};
 use reenact_engine::budget::{Date, NanoUsd};
@@ -31,14 +32,10 @@ use reenact_scenario::known_tools::{KnownInterrupts, known_tool};
 use reenact_scenario::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
 use reenact_scenario::script::{AnswerOrigin, TurnPlace, tool_uses};
 use reenact_scenario::statement;
-use reenact_scenario::types::{
-    AnswerTiming, Chunking, RefreshOutcome, Scenario, ScriptedAuth, ScriptedOutcome, ScriptedPrompt, ScriptedTool, ScriptedTurn,
-    SimulatedApi, TurnBlock,
-};
+use reenact_scenario::types::{Scenario, ScriptedOutcome, ScriptedPrompt, ScriptedTool, ScriptedTurn, SimulatedApi, TurnBlock};
 use reenact_scenario::workspace::WorkspaceScript;
 use reenact_wire::block::{Block, Message};
 use reenact_wire::json::Json;
-use reenact_wire::models::SignaturePolicy;
 use reenact_wire::prelude::*;
 
 /// Everything that a case may be made of.
@@ -89,15 +86,6 @@ struct QuestionParts {
     store: ResultStore,
     lookups: ScriptedLookups,
     looks_up: (bool, bool),
-}
-
-#[derive(Clone, Debug)]
-struct SurroundingParts {
-    timing: AnswerTiming,
-    chunking: Chunking,
-    auth: ScriptedAuth,
-    api: SimulatedApi,
-    default_answer: Option<Arc<str>>,
 }
 
 /// All parts, each independent of the others.
@@ -182,23 +170,6 @@ fn outcome_of_a_result() -> BoxedStrategy<ScriptedOutcome> {
     (outcome(), option::weighted(0.2, any::<bool>())).prop_map(|(outcome, safe)| ScriptedOutcome { safe, ..outcome }).boxed()
 }
 
-fn surroundings_of_runs() -> BoxedStrategy<SurroundingParts> {
-    let timing = vary!(AnswerTiming::default(), 0.7; head: latency(), first_event: latency(), between_events: latency());
-    let chunking = prop_oneof![Just(Chunking::Bytes), Just(Chunking::Random), (1_usize..200).prop_map(Chunking::Every)];
-    let auth = vary!(ScriptedAuth { may: true, ..ScriptedAuth::default() }, 0.5; refresh: Just(RefreshOutcome::Fails), latency: latency());
-    let api = vary!(SimulatedApi::default(), 0.5;
-        context_window: prop_oneof![3 => 900_u64..12_000, 1 => Just(200_000)].prop_map(Some),
-        count_tokens: Just(true),
-        counts_max_tokens: any::<bool>().prop_map(Some),
-        signatures: select(vec![SignaturePolicy::Ignore, SignaturePolicy::Drop]).prop_map(Some),
-        lingers: (0_u64..120).prop_map(Micros::from_secs),
-    );
-    let default_answer = option::of(Just(Arc::from("Very well.")));
-    (timing, chunking, auth, api, default_answer)
-        .prop_map(|(timing, chunking, auth, api, default_answer)| SurroundingParts { timing, chunking, auth, api, default_answer })
-        .boxed()
-}
-
 /// The scenario of these features.
 pub(super) fn assemble(features: &CaseFeatures, mut parts: CaseParts) -> Scenario {
     let has = |feature: Feature| features.contains(&feature);
@@ -235,9 +206,9 @@ pub(super) fn assemble(features: &CaseFeatures, mut parts: CaseParts) -> Scenari
         (session.look_up_skills, session.look_up_plugins) = looks_up;
         scenario.lookups = lookups;
     }
-    let SurroundingParts { timing, chunking, auth, api, default_answer } = parts.surroundings;
+    let SurroundingParts { timing, chunking, auth, api, default_answer, explore } = parts.surroundings;
     if has(Feature::Timing) {
-        (scenario.timing, scenario.auth) = (timing, auth);
+        (scenario.timing, scenario.auth, scenario.explore) = (timing, auth, explore);
     }
     if has(Feature::Chunking) {
         scenario.chunking = chunking;

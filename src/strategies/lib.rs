@@ -30,6 +30,7 @@ pub mod workspace;
 mod assemble;
 mod closing_turns;
 mod fitting;
+mod surroundings;
 
 use proptest::prelude::*;
 

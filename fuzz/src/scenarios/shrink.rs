@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use proptest::strategy::ValueTree;
 use reenact::engine::settings::{CompactionSettings, RetrySettings};
+use reenact::scenario::explore_settings::ExploreSettings;
 use reenact::scenario::types::{AnswerTiming, Chunking, RunLimits, Scenario};
 
 use reenact::strategies::fitted;
@@ -102,11 +103,12 @@ fn without(scenario: &Scenario, mut at: usize) -> Option<Scenario> {
     try_each!(scenario.settings.session.commands);
     try_each!(scenario.settings.session.changes);
     try_each!(scenario.settings.session.host_messages);
-    let whole: [fn(&mut Scenario); 14] = [
+    let whole: [fn(&mut Scenario); 15] = [
         |scenario| scenario.history.clear(),
         // A question and its answer go together.
         |scenario| drop(scenario.history.drain(..scenario.history.len().min(2))),
         |scenario| scenario.limits = RunLimits::default(),
+        |scenario| scenario.explore = ExploreSettings::default(),
         |scenario| scenario.timing = AnswerTiming::default(),
         |scenario| scenario.chunking = Chunking::default(),
         |scenario| scenario.settings.retry = RetrySettings::default(),

@@ -4,7 +4,7 @@
 use crate::discarded_attempts::ORACLE;
 use crate::request_kind::SentRequest;
 use crate::{OracleFindings, OracleRules};
-use reenact_engine::contract::{EventPayload, Input, RequestId};
+use reenact_engine::contract::{AnswerEnd, EventPayload, Input, RequestId};
 use reenact_engine::texts::TextName;
 use reenact_wire::block::{Block, BlockKind};
 use reenact_wire::event::BlockDelta;
@@ -98,6 +98,13 @@ impl SummarySourceOracle {
 
     pub(super) fn on_input(&mut self, input: &Input) {
         if let Input::Cancel | Input::Interrupt { .. } = input {
+            self.is_whole = false;
+        }
+        // An answer can be lost behind its last event.
+        if let Input::End { id, how } = input
+            && *how != AnswerEnd::Complete
+            && self.is_about(*id)
+        {
             self.is_whole = false;
         }
         let (Input::Stream { id, .. } | Input::Body { id, .. }) = input else { return };

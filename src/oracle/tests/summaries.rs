@@ -335,6 +335,9 @@ fn o_35_and_c_4_a_summary_that_came_whole_is_taken() {
     assert_eq!(said("In short.", "max_tokens").effect(failed()).o_35(), 0, "it was cut off");
     assert_eq!(said(&"In short. ".repeat(90), "end_turn").effect(failed()).o_35(), 0, "it is no smaller");
     assert_eq!(said("In short.", "end_turn").input(Input::Cancel).effect(failed()).o_35(), 0, "the user ended it");
+    let ends = |how| said("In short.", "end_turn").input(Input::End { id: ASKED, how }).effect(failed()).o_35();
+    assert_eq!(ends(AnswerEnd::Complete), 1);
+    assert_eq!(ends(AnswerEnd::Truncated), 0, "it broke behind its last event");
     let with_context = EventStory::with(|settings| settings.user_context = Some(old.as_str().into()));
     assert_eq!(
         said_in(with_context, "In short.", "end_turn").effect(failed()).o_35(),
