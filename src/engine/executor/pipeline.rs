@@ -193,6 +193,14 @@ impl Pipeline {
         }
     }
 
+    /// The reason of a hook that has answered and stops the turn, while others are awaited.
+    pub(super) fn stop_until_now(&self) -> Option<&Arc<str>> {
+        match &self.step {
+            PipelineState::PreHooks { hooks, .. } | PipelineState::PostHooks { hooks, .. } => hooks.stop_until_now(),
+            _ => None,
+        }
+    }
+
     /// Leaves a tool that runs to itself: nobody will pass on an answer to what it asks, so that is declined (T-19).
     pub(super) fn abandon(&self, effects: &mut AgentEffects) {
         if let PipelineState::Calling { questions } = &self.step {

@@ -76,6 +76,11 @@ impl Executor {
         for index in 0..self.entries.len() {
             let entry = &mut self.entries[index];
             let Some(reason) = entry.why_aborted(&self.aborts, settings).filter(|_| concerns(entry)) else { continue };
+            if let EntryState::Executing(pipeline) = &entry.state
+                && let Some(stop) = pipeline.stop_until_now()
+            {
+                entry.heard.stop.get_or_insert_with(|| stop.clone());
+            }
             match &entry.state {
                 EntryState::Queued { .. } if are_there_turns && entry.has_a_turn(settings) => (),
                 EntryState::Queued { .. } => entry.complete_aborted(scope.env, &reason, scope.effects),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   start ──> open ──on_ended, or the time is up──> … all in ──> HookVerdict
-//!               └── abort ──> stopped, and nothing comes of them
+//!               └── abort ──> stopped: of what was said until then, a word that ends the turn alone counts
 //! ```
 
 use super::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
@@ -126,7 +126,13 @@ impl RunningHooks {
         self.verdict(now)
     }
 
-    /// Stops those that still run: nothing comes of any of them.
+    /// The reason of the first hook so far that stops the turn. It holds although the tool use that it was asked about is aborted: the turn may go on
+    /// after a failed sibling (T-13) or a refused answer (Q-23).
+    pub(crate) fn stop_until_now(&self) -> Option<&Arc<str>> {
+        self.hooks.iter().filter_map(|hook| hook.outcome.as_ref()).find_map(|outcome| outcome.stop.as_ref())
+    }
+
+    /// Stops those that still run: nothing more comes of any of them.
     pub(crate) fn abort(&self, effects: &mut AgentEffects) {
         for hook in self.hooks.iter().filter(|hook| hook.outcome.is_none()) {
             hook.stop(effects);
