@@ -44,6 +44,9 @@ const ENGINE: [(&str, &str); 5] = [
     ("scenarios/first.toml", include_str!("new/engine_scenario.toml")),
 ];
 
+/// The folder and the package of an engine, as its files have it.
+const USUAL_PACKAGE: &str = "my-agent";
+
 /// In a manifest it stands for the place of this library.
 const LIBRARY: &str = "\"{library}\"";
 
@@ -82,7 +85,7 @@ impl NewTemplate {
         match self {
             Self::Scenario => "scenarios/first.toml",
             Self::Conformance => "scenarios/conformance",
-            Self::Engine => "my-agent",
+            Self::Engine => USUAL_PACKAGE,
         }
     }
 
@@ -107,7 +110,16 @@ impl NewTemplate {
         match self {
             Self::Scenario => vec![(path.to_path_buf(), SCENARIO.into())],
             Self::Conformance => CONFORMANCE.iter().map(|scenario| (scenario.path_in(path), scenario.text.into())).collect(),
-            Self::Engine => ENGINE.iter().map(|(name, text)| (path.join(name), text.replace(LIBRARY, &library()))).collect(),
+            Self::Engine => {
+                let package = package_name(path);
+                let crate_name = package.replace('-', "_");
+                let written = |text: &str| {
+                    text.replace(LIBRARY, &library())
+                        .replace(USUAL_PACKAGE, &package)
+                        .replace(&USUAL_PACKAGE.replace('-', "_"), &crate_name)
+                };
+                ENGINE.iter().map(|(name, text)| (path.join(name), written(text))).collect()
+            }
         }
     }
 
@@ -118,5 +130,93 @@ impl NewTemplate {
             Self::Conformance => format!("try a loop with: {program} run {shown}; {program} sweep {shown}"),
             Self::Engine => format!("run it with: cd {shown}; cargo run -- run scenarios; cargo run -- new conformance; cargo run -- test"),
         }
+    }
+}
+
+/// The name of the package in this folder: that of the folder, or the usual one where Cargo would refuse it.
+fn package_name(folder: &Path) -> String {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let folder = absolute.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = folder.replace(|character: char| !(character.is_ascii_alphanumeric() || character == '_'), "-");
+    let name = name.trim_matches('-');
+    let is_usable = name.starts_with(|first: char| first.is_ascii_alphabetic()) && !REFUSED_PACKAGES.contains(&name);
+    if is_usable { name.to_owned() } else { USUAL_PACKAGE.to_owned() }
+}
+
+/// Words of Rust, and packages that there are already.
+const REFUSED_PACKAGES: [&str; 62] = [
+    "abstract",
+    "alloc",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "build",
+    "const",
+    "continue",
+    "core",
+    "crate",
+    "deps",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "examples",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "if",
+    "impl",
+    "in",
+    "incremental",
+    "let",
+    "loop",
+    "macro",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "override",
+    "priv",
+    "proc-macro",
+    "proc_macro",
+    "pub",
+    "reenact",
+    "ref",
+    "return",
+    "self",
+    "static",
+    "std",
+    "struct",
+    "super",
+    "test",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "typeof",
+    "unsafe",
+    "unsized",
+    "use",
+    "virtual",
+    "where",
+    "while",
+    "yield",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v_1_a_package_has_the_name_of_its_folder_where_that_can_be() {
+        let names = ["my-agent", "work/Loop 2", "a/b/", "my_loop", "..my.loop", "2048", "fn", "test", "reenact", "é"];
+        let packages = ["my-agent", "loop-2", "b", "my_loop", "my-loop", "my-agent", "my-agent", "my-agent", "my-agent", "my-agent"];
+        assert_eq!(names.map(|name| package_name(Path::new(name))), packages);
     }
 }

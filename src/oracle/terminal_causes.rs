@@ -40,6 +40,8 @@ struct LastAnswer {
     is_whole: bool,
     /// The model stopped for its tools.
     asks_for_tools: bool,
+    /// The blocks of tool uses that have begun and not ended.
+    open_uses: Vec<u32>,
     tool_uses: usize,
     /// The results that came out.
     results: usize,
@@ -80,8 +82,14 @@ impl TerminalCauseOracle {
         match event {
             EventPayload::MessageStop => self.on_whole(id),
             EventPayload::Error { .. } => self.has_failed = true,
-            EventPayload::BlockStart { kind, .. } if *kind == "tool_use" => {
-                self.answer(id).into_iter().for_each(|last| last.tool_uses += 1);
+            EventPayload::BlockStart { index, kind, .. } if *kind == "tool_use" => {
+                self.answer(id).into_iter().for_each(|last| last.open_uses.push(*index));
+            }
+            // A tool use without its end is none.
+            EventPayload::BlockStop { index } => {
+                if let Some(last) = self.answer(id) {
+                    last.tool_uses += last.open_uses.extract_if(.., |open| open == index).count();
+                }
             }
             EventPayload::MessageDelta(delta) => {
                 let asks_for_tools = delta.stop_reason.as_deref() == Some(FOR_TOOLS);
@@ -102,7 +110,8 @@ impl TerminalCauseOracle {
     pub(super) fn on_request(&mut self, sent: SentRequest<'_>) {
         if sent.kind == RequestKind::Ordinary {
             self.results.on_request();
-            self.last = Some(LastAnswer { id: sent.id, is_whole: false, asks_for_tools: false, tool_uses: 0, results: 0 });
+            self.last =
+                Some(LastAnswer { id: sent.id, is_whole: false, asks_for_tools: false, open_uses: Vec::new(), tool_uses: 0, results: 0 });
         }
     }
 

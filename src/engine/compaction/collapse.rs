@@ -18,7 +18,7 @@ pub(super) fn check(conversation: &Conversation, staged: &StagedSummary) -> Resu
         return Err("it would hide what the next request asks about");
     }
     if !rounds::is_whole(items, &span) {
-        return Err("its span would separate a tool use from its result");
+        return Err("its span would part messages that belong together");
     }
     if span.clone().any(|index| conversation.is_collapsed(index)) {
         return Err("part of its span is collapsed already");
@@ -53,8 +53,8 @@ mod tests {
         let table = [
             (staged("p0", "r2", 4), Ok(())),
             (staged("a+11", "r2", 4), Ok(())),
-            (staged("p0", "a+11", 4), Err("its span would separate a tool use from its result")),
-            (staged("r2", "a3", 4), Err("its span would separate a tool use from its result")),
+            (staged("p0", "a+11", 4), Err("its span would part messages that belong together")),
+            (staged("r2", "a3", 4), Err("its span would part messages that belong together")),
             (staged("a+15", "r6", 4), Err("it would hide what the next request asks about")),
             (staged("r2", "p0", 4), Err("its span is not in the conversation")),
             (staged("p0", "gone", 4), Err("its span is not in the conversation")),

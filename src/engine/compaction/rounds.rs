@@ -6,14 +6,15 @@
 //! ```
 //!
 //! A *unit* is what cuts leave whole: an answer with the results of its tool uses, or a message of the user. Answers that follow each other are
-//! one unit, because they are one message of the next request (a paused answer and what it continued with). A *round* is a unit with an answer
-//! and what the user said before it.
+//! one unit, because they are one message of the next request (a paused answer and what it continued with). So is a message of the system with what stands
+//! before and behind it: the API takes it behind one of the user alone, and before an answer or as the last one. A *round* is a unit with an answer and what
+//! the user said before it.
 
 use alloc::collections::BTreeMap;
 
 use crate::conversation::ConversationItem;
 use core::ops::Range;
-use reenact_wire::block::BlockKind;
+use reenact_wire::block::{BlockKind, Role};
 use reenact_wire::prelude::*;
 
 /// Whether a cut may be made before each item; one more at the end, where it always may.
@@ -32,11 +33,16 @@ pub(crate) fn cuts(items: &[Arc<ConversationItem>]) -> Vec<bool> {
                 _ => (),
             }
         }
-        if index > 0 && item.is_answer() && items[index - 1].is_answer() {
+        if index > 0 && belong_together(&items[index - 1], item) {
             cuts[index] = false;
         }
     }
     cuts
+}
+
+fn belong_together(before: &ConversationItem, after: &ConversationItem) -> bool {
+    let is_system = |item: &ConversationItem| item.message.role == Role::System;
+    before.is_answer() && after.is_answer() || is_system(before) || is_system(after)
 }
 
 /// The units of a conversation, in order.
@@ -146,6 +152,8 @@ pub(crate) mod tests {
             ("p a+1 r a+2 r a", "0-1 1-3 3-5 5-6", "0-3 3-5 5-6"),
             ("p p a", "0-1 1-2 2-3", "0-3"),
             ("p a a+1 r", "0-1 1-4", "0-4"),
+            ("p s a p", "0-3 3-4", "0-3 3-4"),
+            ("p a+1 r s a p s", "0-1 1-5 5-7", "0-5 5-7"),
             ("", "", ""),
         ];
         for (said, units, rounds) in table {

@@ -3,12 +3,12 @@
 //! Only whole units go (C-7). A message whose partner is not marked stays, and stays marked, so that it goes as soon as its partner is named,
 //! too; taking the partner along would remove an unmarked message. The last unit stays, because it is what the next request asks
 //! about. So does the prompt before an answer that would otherwise be the first message, or would otherwise have its thinking behind what another
-//! answer said while its tools are open, and what stands before and behind a message of the system: the API refuses all of these without it.
+//! answer said while its tools are open: the API refuses both.
 
 use super::rounds;
 use crate::conversation::{Conversation, ConversationItem};
 use core::ops::Range;
-use reenact_wire::block::{Block, Role};
+use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 
 /// The plan for the marked messages.
@@ -27,7 +27,6 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> SnipPlan
     let is_marked =
         |index: &usize| marked.contains(&items[*index].name) && !conversation.is_collapsed(*index) && !conversation.is_hidden(*index);
     let mut cut = ConversationCut::new(conversation, is_marked);
-    while cut.keep_beside_system() {}
     cut.keep_first_prompt();
     cut.keep_prompt_before_thinking();
     let mut plan = SnipPlan::default();
@@ -63,30 +62,10 @@ impl<'c> ConversationCut<'c> {
     /// No answer is the first message.
     fn keep_first_prompt(&mut self) {
         if let Some(first) = self.left_from(0).filter(|first| self.is_answer(*first))
-            && let Some(prompt) = (0..first).rev().find(|nth| self.is_user(*nth) && !self.is_gone[*nth])
+            && let Some(prompt) = (0..first).rev().find(|nth| !self.is_answer(*nth) && !self.is_gone[*nth])
         {
             self.is_removed[prompt] = false;
         }
-    }
-
-    /// The API takes a message of the system behind one of the user alone, and nothing but an answer behind it. Whether something was kept for that:
-    /// it may be beside another message of the system.
-    fn keep_beside_system(&mut self) -> bool {
-        let is_left = |nth: &usize| !self.is_removed[*nth] && !self.is_gone[*nth];
-        let systems = (0..self.units.len()).filter(|nth| is_left(nth) && self.is_system(*nth));
-        let missing = systems.flat_map(|system| {
-            let (before, after) = (self.left_before(system), self.left_from(system + 1));
-            let lacks_user = before.is_none_or(|before| self.ends_in_answer(before) || self.is_system(before));
-            let lacks_answer = after.is_some_and(|after| !self.is_answer(after));
-            let mut removed_before = (before.map_or(0, |before| before + 1)..system).rev().filter(|nth| self.is_removed[*nth]);
-            let mut removed_after = (system + 1..after.unwrap_or(system + 1)).filter(|nth| self.is_removed[*nth]);
-            let user = removed_before.find(|nth| lacks_user && !self.ends_in_answer(*nth) && !self.is_system(*nth));
-            let answer = removed_after.find(|nth| lacks_answer && self.is_answer(*nth));
-            [user, answer]
-        });
-        let missing: Vec<usize> = missing.flatten().collect();
-        missing.iter().for_each(|nth| self.is_removed[*nth] = false);
-        !missing.is_empty()
     }
 
     // What the user says after the results joins them, so that the loop is still open for the API.
@@ -95,7 +74,7 @@ impl<'c> ConversationCut<'c> {
         if let Some(thinks) = (0..self.units.len()).rev().find(|nth| is_left(nth) && self.is_answer(*nth))
             && begins_with_thinking(&self.items[self.units[thinks].start])
             && let Some(before) = self.left_before(thinks).filter(|before| self.ends_in_answer(*before))
-            && let Some(prompt) = (before + 1..thinks).rev().find(|nth| self.is_removed[*nth] && self.is_user(*nth))
+            && let Some(prompt) = (before + 1..thinks).rev().find(|nth| self.is_removed[*nth] && !self.is_answer(*nth))
         {
             self.is_removed[prompt] = false;
         }
@@ -116,14 +95,6 @@ impl<'c> ConversationCut<'c> {
     fn ends_in_answer(&self, nth: usize) -> bool {
         self.items[self.units[nth].end - 1].is_answer()
     }
-
-    fn is_user(&self, nth: usize) -> bool {
-        !self.is_answer(nth) && !self.is_system(nth)
-    }
-
-    fn is_system(&self, nth: usize) -> bool {
-        self.items[self.units[nth].start].message.role == Role::System
-    }
 }
 
 /// Whether it is an answer whose thinking has to stay first.
@@ -138,6 +109,7 @@ mod tests {
     use crate::contract::StagedSummary;
     use crate::settings::NeighbourMerging;
     use proptest::prelude::*;
+    use reenact_wire::block::Role;
     use reenact_wire::json::Json;
 
     fn plan_for(said: &str, marked: &[&str]) -> (Vec<usize>, Vec<Arc<str>>) {
@@ -178,17 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn c_1_a_message_of_the_system_keeps_the_user_before_it() {
+    fn c_1_a_message_of_the_system_goes_with_what_is_beside_it() {
         assert_eq!(plan_for("p a p s a p", &["p2"]).0, [0; 0]);
-        assert_eq!(plan_for("p s a p", &["p0"]).0, [0; 0], "nothing would be before it");
-        assert_eq!(plan_for("p a p s a p", &["p2", "s3"]).0, [2, 3], "it goes, too");
-        assert_eq!(plan_for("p a+1 r p s a p", &["p3"]).0, [3], "results are before it");
+        assert_eq!(plan_for("p a p s a p", &["p2", "s3"]).0, [0; 0], "the answer stays");
+        assert_eq!(plan_for("p a p s a p", &["p2", "s3", "a4"]).0, [2, 3, 4], "all three go");
+        assert_eq!(plan_for("p s a p", &["p0", "s1"]).0, [0; 0], "nothing would be before the answer");
         assert_eq!(plan_for("p s a p", &["a2"]).0, [0; 0], "the user would be behind it");
-        assert_eq!(plan_for("p s a p", &["s1", "a2"]).0, [1, 2], "both go");
-        assert_eq!(plan_for("p s a p", &["p0", "s1"]).0, [1], "it is no prompt before an answer");
-        assert_eq!(plan_for("p a+1 r s a p", &["p0", "a+11", "r2"]).0, [0; 0], "results are before it, and the prompt before their answer");
-        assert_eq!(plan_for("p s a p a p", &["a2", "p3"]).0, [2, 3], "another answer is behind it");
-        assert_eq!(plan_for("p s a p s a p", &["a2", "p3"]).0, [0; 0], "what is kept for the one stands behind the other");
+        assert_eq!(plan_for("p s a p a p", &["p3", "a4"]).0, [3, 4], "what is behind its answer goes alone");
+        assert_eq!(plan_for("p a+1 r s a p", &["p0", "a+11", "r2"]).0, [0; 0], "results are before it");
     }
 
     #[test]

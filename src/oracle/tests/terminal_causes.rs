@@ -40,11 +40,13 @@ fn o_8_a_terminal_has_its_cause() {
 fn o_8_a_prompt_does_not_end_well_while_its_answer_waits_for_tools() {
     let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t0","name":"R","input":{}}}"#;
     let end = |reason: &str| format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}},"usage":{{}}}}"#);
-    let stop = r#"{"type":"message_stop"}"#;
-    let answered = |reason: &str| EventStory::new().request(1, &[]).hears(ASKED, &[start, &end(reason), stop]);
+    let (block_stop, stop) = (r#"{"type":"content_block_stop","index":0}"#, r#"{"type":"message_stop"}"#);
+    let answered = |reason: &str| EventStory::new().request(1, &[]).hears(ASKED, &[start, block_stop, &end(reason), stop]);
     assert_eq!(answered("tool_use").causes(Terminal::Completed), 1);
     assert_eq!(answered("tool_use").asks("R", 0).ends(0).result(0).causes(Terminal::Completed), 0);
     assert_eq!(answered("refusal").causes(Terminal::Completed), 0, "the model took it back");
+    let open = EventStory::new().request(1, &[]).hears(ASKED, &[start, &end("tool_use"), stop]);
+    assert_eq!(open.causes(Terminal::Completed), 0, "its tool use has no end, and is none");
     assert_eq!(answered("tool_use").causes(Terminal::AbortedTools), 0);
     let body = r#"{"type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t0","name":"R","input":{}}],"stop_reason":"tool_use","usage":{}}"#;
     let whole = EventStory::new().request(1, &[]).input(Input::Body { id: ASKED, body: body.into() });
