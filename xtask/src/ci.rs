@@ -4,7 +4,7 @@
 //! that a log shows the tests one by one.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, ExitStatus, Output};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// The exit code of a command that says: this machine lacks what it needs. It is neither a success nor a failure.
@@ -25,19 +25,29 @@ enum StepWork {
     IfAble(&'static str),
     /// The command must succeed and its output must name none of these packages.
     Without(&'static str, &'static [&'static str]),
-    /// The test command must succeed. It is carried out in parts, each with these words behind it, all at once.
-    TestParts(&'static str, &'static [&'static str]),
+    /// The test command must succeed. It is carried out in parts, all at once.
+    TestParts(&'static str, &'static [TestPart]),
 }
 
 /// The build of the step `test`. Steps that build the same rooms with other features compile them once more, so they take this as well.
 pub(crate) const TEST_BUILD: [&str; 3] = ["--workspace", "--features", "reenact/images,reenact/proptest"];
 
-/// How many tests run at once for each core, where `RUST_TEST_THREADS` does not say it. The longest of them wait for clients in real time.
-const TESTS_PER_CORE: usize = 3;
+/// A part of all tests.
+struct TestPart {
+    /// The words that choose it, behind the test command.
+    words: &'static str,
+    /// How many of its tests run at once for each core, where `RUST_TEST_THREADS` does not say it.
+    tests_per_core: usize,
+}
 
-/// All tests, in two halves and a rest: programs of tests, some of which wait for clients, the tests inside rooms, which keep a core busy, and those of the
-/// documentation.
-const TEST_PARTS: &[&str] = &["--test *", "--lib --bins", "--doc"];
+/// All tests. Cargo runs one program of tests after the other, and in many of them a core is idle: tests of programs wait for clients in real time, and at the end
+/// of each program the last test runs alone. Tests inside rooms keep a core busy.
+const TEST_PARTS: &[TestPart] = &[
+    TestPart { words: "--test [s-z]*", tests_per_core: 2 },
+    TestPart { words: "--test [!s-z]*", tests_per_core: 2 },
+    TestPart { words: "--lib --bins", tests_per_core: 1 },
+    TestPart { words: "--doc", tests_per_core: 1 },
+];
 
 /// Packages that a pure room must not pull in: runtimes, sockets, the operating system's randomness.
 const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
@@ -266,27 +276,27 @@ impl StepWork {
 }
 
 /// Builds all tests, then runs the parts at once. The first one is shown while it runs, the others when they are over.
-fn side_by_side(line: &str, parts: &[&str]) -> Result<(), String> {
+fn side_by_side(line: &str, parts: &[TestPart]) -> Result<(), String> {
     let unstarted = |error| format!("could not be started: {error}");
     let built = prepared(&format!("{line} --no-run"))?.status().map_err(unstarted)?;
     if !built.success() {
         return Err(built.to_string());
     }
+    let command = |part: &TestPart| {
+        let mut command = prepared(&format!("{line} {}", part.words))?;
+        command.envs(test_threads(part.tests_per_core).map(|threads| ("RUST_TEST_THREADS", threads.to_string())));
+        Ok::<Command, String>(command)
+    };
     let [first, others @ ..] = parts else { return Ok(()) };
     std::thread::scope(|scope| {
-        // They keep the cores busy, and take as many threads as there are.
-        let run = |part: &str| -> Result<Output, String> {
-            let mut command = prepared(&format!("{line} {part}"))?;
-            command.envs(test_threads().map(|_| ("RUST_TEST_THREADS", crate::cores().to_string())));
-            command.output().map_err(unstarted)
-        };
-        let running: Vec<_> = others.iter().map(|part| (*part, scope.spawn(move || run(part)))).collect();
-        let shown = prepared(&format!("{line} {first}")).and_then(|mut command| command.status().map_err(unstarted));
+        let run = |part: &TestPart| command(part)?.output().map_err(unstarted);
+        let running: Vec<_> = others.iter().map(|part| (part, scope.spawn(move || run(part)))).collect();
+        let shown = command(first).and_then(|mut command| command.status().map_err(unstarted));
         let mut results = vec![shown.and_then(|status| succeeded(first, status))];
         for (part, thread) in running {
             let output = thread.join().map_err(|_| "a thread of this program panicked".to_owned()).and_then(|output| output);
             results.push(output.and_then(|output| {
-                println!("--- {line} {part}");
+                println!("--- {line} {}", part.words);
                 println!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
                 succeeded(part, output.status)
             }));
@@ -296,8 +306,8 @@ fn side_by_side(line: &str, parts: &[&str]) -> Result<(), String> {
     })
 }
 
-fn succeeded(part: &str, status: ExitStatus) -> Result<(), String> {
-    if status.success() { Ok(()) } else { Err(format!("{part}: {status}")) }
+fn succeeded(part: &TestPart, status: ExitStatus) -> Result<(), String> {
+    if status.success() { Ok(()) } else { Err(format!("{}: {status}", part.words)) }
 }
 
 /// The command with its environment, to be run in the checkout's root.
@@ -315,14 +325,13 @@ fn prepared(line: &str) -> Result<Command, String> {
     let mut command = Command::new(words[program]);
     command.args(&words[program + 1..]).current_dir(crate::root());
     command.envs(words[..program].iter().filter_map(|word| word.split_once('=')));
-    command.envs(test_threads().map(|threads| ("RUST_TEST_THREADS", threads.to_string())));
     Ok(command)
 }
 
 /// How many tests run at once; `None` where the environment says it.
 #[expect(clippy::disallowed_methods, reason = "how many tests run at once changes no result, and CONTRIBUTING.md names the variable")]
-fn test_threads() -> Option<usize> {
-    std::env::var_os("RUST_TEST_THREADS").is_none().then_some(TESTS_PER_CORE * crate::cores())
+fn test_threads(tests_per_core: usize) -> Option<usize> {
+    std::env::var_os("RUST_TEST_THREADS").is_none().then(|| tests_per_core * crate::cores())
 }
 
 /// The program of this package, which has the package's name: where it is after it was built as the tests were.
@@ -376,11 +385,14 @@ mod tests {
 
     #[test]
     fn each_part_of_a_step_has_to_succeed() {
-        let run = |parts: &[&str]| side_by_side("sh -c test${IFS}$1${IFS}!=${IFS}bad sh", parts);
+        let run = |parts: &[&'static str]| {
+            let parts: Vec<TestPart> = parts.iter().map(|words| TestPart { words, tests_per_core: 1 }).collect();
+            side_by_side("sh -c test${IFS}$1${IFS}!=${IFS}bad sh", &parts)
+        };
         assert_eq!(run(&["good", "fine"]), Ok(()));
         assert_eq!(run(&["good", "bad"]).unwrap_err(), "bad: exit status: 1");
         assert_eq!(run(&["bad", "good", "bad"]).unwrap_err(), "bad: exit status: 1; bad: exit status: 1");
-        assert!(side_by_side("false", &["", ""]).is_err(), "the build failed");
+        assert!(side_by_side("false", TEST_PARTS).is_err(), "the build failed");
     }
 
     #[test]
@@ -400,6 +412,6 @@ mod tests {
         assert_eq!(command.get_program(), "cargo");
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["doc", "--x=y"]);
         assert!(command.get_envs().any(|variable| variable == ("A".as_ref(), Some("b".as_ref()))));
-        assert!(command.get_envs().all(|(name, _)| ["A", "RUST_TEST_THREADS"].contains(&name.to_str().unwrap())));
+        assert_eq!(command.get_envs().count(), 1);
     }
 }
