@@ -25,8 +25,8 @@ enum StepWork {
     IfAble(&'static str),
     /// The command must succeed and its output must name none of these packages.
     Without(&'static str, &'static [&'static str]),
-    /// The test command must succeed. It is carried out in parts, all at once.
-    TestParts(&'static str, &'static [TestPart]),
+    /// The test command must succeed. It is carried out in parts: those of one list all at once, one list after the other.
+    TestParts(&'static str, &'static [&'static [TestPart]]),
 }
 
 /// The build of the step `test`. Steps that build the same rooms with other features compile them once more, so they take this as well.
@@ -40,13 +40,12 @@ struct TestPart {
     tests_per_core: usize,
 }
 
-/// All tests. Cargo runs one program of tests after the other, and in many of them a core is idle: tests of programs wait for clients in real time, and at the end
-/// of each program the last test runs alone. Tests inside rooms keep a core busy.
-const TEST_PARTS: &[TestPart] = &[
-    TestPart { words: "--test [s-z]*", tests_per_core: 2 },
-    TestPart { words: "--test [!s-z]*", tests_per_core: 2 },
-    TestPart { words: "--lib --bins", tests_per_core: 1 },
-    TestPart { words: "--doc", tests_per_core: 1 },
+/// All tests, three at once for each core: the longest of them wait for clients in real time, and with more at once these clients are too late. Cargo runs one
+/// program of tests after the other, and at the end of each one a core is idle. So the tests inside rooms, which keep a core busy, run beside the first half.
+const TEST_PARTS: &[&[TestPart]] = &[
+    &[TestPart { words: "--test [!s-z]*", tests_per_core: 2 }, TestPart { words: "--lib --bins", tests_per_core: 1 }],
+    &[TestPart { words: "--test [s-z]*", tests_per_core: 3 }],
+    &[TestPart { words: "--doc", tests_per_core: 3 }],
 ];
 
 /// Packages that a pure room must not pull in: runtimes, sockets, the operating system's randomness.
@@ -270,18 +269,23 @@ impl StepWork {
                 }
                 absent(&String::from_utf8_lossy(&output.stdout), packages).map_err(SkipReason::Failed)
             }
-            StepWork::TestParts(line, parts) => side_by_side(line, parts).map_err(SkipReason::Failed),
+            StepWork::TestParts(line, lists) => in_parts(line, lists).map_err(SkipReason::Failed),
         }
     }
 }
 
-/// Builds all tests, then runs the parts at once. The first one is shown while it runs, the others when they are over.
-fn side_by_side(line: &str, parts: &[TestPart]) -> Result<(), String> {
-    let unstarted = |error| format!("could not be started: {error}");
+/// Builds all tests, then runs the parts of each list. A list is run although one before it failed.
+fn in_parts(line: &str, lists: &[&[TestPart]]) -> Result<(), String> {
     let built = prepared(&format!("{line} --no-run"))?.status().map_err(unstarted)?;
     if !built.success() {
         return Err(built.to_string());
     }
+    let failed: Vec<String> = lists.iter().filter_map(|parts| side_by_side(line, parts).err()).collect();
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+}
+
+/// Runs parts at once. The first one is shown while it runs, the others when they are over.
+fn side_by_side(line: &str, parts: &[TestPart]) -> Result<(), String> {
     let command = |part: &TestPart| {
         let mut command = prepared(&format!("{line} {}", part.words))?;
         command.envs(test_threads(part.tests_per_core).map(|threads| ("RUST_TEST_THREADS", threads.to_string())));
@@ -304,6 +308,10 @@ fn side_by_side(line: &str, parts: &[TestPart]) -> Result<(), String> {
         let failed: Vec<String> = results.into_iter().filter_map(Result::err).collect();
         if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
     })
+}
+
+fn unstarted(error: std::io::Error) -> String {
+    format!("could not be started: {error}")
 }
 
 fn succeeded(part: &TestPart, status: ExitStatus) -> Result<(), String> {
@@ -385,14 +393,15 @@ mod tests {
 
     #[test]
     fn each_part_of_a_step_has_to_succeed() {
-        let run = |parts: &[&'static str]| {
-            let parts: Vec<TestPart> = parts.iter().map(|words| TestPart { words, tests_per_core: 1 }).collect();
-            side_by_side("sh -c test${IFS}$1${IFS}!=${IFS}bad sh", &parts)
-        };
-        assert_eq!(run(&["good", "fine"]), Ok(()));
-        assert_eq!(run(&["good", "bad"]).unwrap_err(), "bad: exit status: 1");
-        assert_eq!(run(&["bad", "good", "bad"]).unwrap_err(), "bad: exit status: 1; bad: exit status: 1");
-        assert!(side_by_side("false", TEST_PARTS).is_err(), "the build failed");
+        let part = |words| TestPart { words, tests_per_core: 1 };
+        let line = "sh -c test${IFS}$1${IFS}!=${IFS}bad sh";
+        let run = |lists: &[&[TestPart]]| in_parts(line, lists);
+        assert_eq!(run(&[&[part("good"), part("fine")], &[part("good")]]), Ok(()));
+        assert_eq!(run(&[&[part("good"), part("bad")]]).unwrap_err(), "bad: exit status: 1");
+        let twice = "bad: exit status: 1; bad: exit status: 1";
+        assert_eq!(run(&[&[part("bad"), part("good"), part("bad")]]).unwrap_err(), twice);
+        assert_eq!(run(&[&[part("bad")], &[part("good")], &[part("bad")]]).unwrap_err(), twice);
+        assert!(in_parts("false", TEST_PARTS).is_err(), "the build failed");
     }
 
     #[test]
