@@ -139,75 +139,15 @@ fn package_name(folder: &Path) -> String {
     let folder = absolute.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let name = folder.replace(|character: char| !(character.is_ascii_alphanumeric() || character == '_'), "-");
     let name = name.trim_matches('-');
-    let is_usable = name.starts_with(|first: char| first.is_ascii_alphabetic()) && !REFUSED_PACKAGES.contains(&name);
+    let is_usable =
+        name.starts_with(|first: char| first.is_ascii_alphabetic()) && !REFUSED_PACKAGES.split(' ').any(|refused| refused == name);
     if is_usable { name.to_owned() } else { USUAL_PACKAGE.to_owned() }
 }
 
 /// Words of Rust, and packages that there are already.
-const REFUSED_PACKAGES: [&str; 62] = [
-    "abstract",
-    "alloc",
-    "as",
-    "async",
-    "await",
-    "become",
-    "box",
-    "break",
-    "build",
-    "const",
-    "continue",
-    "core",
-    "crate",
-    "deps",
-    "do",
-    "dyn",
-    "else",
-    "enum",
-    "examples",
-    "extern",
-    "false",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "if",
-    "impl",
-    "in",
-    "incremental",
-    "let",
-    "loop",
-    "macro",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "override",
-    "priv",
-    "proc-macro",
-    "proc_macro",
-    "pub",
-    "reenact",
-    "ref",
-    "return",
-    "self",
-    "static",
-    "std",
-    "struct",
-    "super",
-    "test",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "unsafe",
-    "unsized",
-    "use",
-    "virtual",
-    "where",
-    "while",
-    "yield",
-];
+const REFUSED_PACKAGES: &str = "abstract alloc as async await become box break build const continue core crate deps do dyn else enum examples extern false \
+    final fn for gen if impl in incremental let loop macro match mod move mut override priv proc-macro proc_macro pub reenact \
+    ref return self static std struct super test trait true try type typeof unsafe unsized use virtual where while yield";
 
 #[cfg(test)]
 mod tests {

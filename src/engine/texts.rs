@@ -65,8 +65,8 @@ impl ModelTexts {
     /// Whether another text begins with the words of this one, so that it is not known by them. Of our own texts none does.
     pub fn is_ambiguous(&self, name: TextName) -> bool {
         let words = self.template(name);
-        let begins_alike = |other: &&TextName| **other != name && self.template(**other).starts_with(words);
-        !self.replaced.is_empty() && !words.is_empty() && TextName::ALL.iter().any(|other| begins_alike(&other))
+        let begins_alike = |other: &TextName| *other != name && self.template(*other).starts_with(words);
+        !self.replaced.is_empty() && !words.is_empty() && TextName::ALL.iter().any(begins_alike)
     }
 
     /// Whether one of them has these words.

@@ -40,9 +40,7 @@ impl FrameTokens {
 
     /// The tokens of the largest frame.
     pub(super) fn most(&self) -> u64 {
-        let SentFrame { system, tools } = &self.last;
-        let last = system.as_ref().map_or(0, tokens::system) + tools.as_ref().map_or(0, tokens::tools);
-        last.max(self.most_before)
+        tokens::frame_of(self.last.system.as_ref(), self.last.tools.as_ref()).max(self.most_before)
     }
 }
 

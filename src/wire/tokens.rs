@@ -59,7 +59,12 @@ pub fn request(request: &Request) -> u64 {
 
 /// The estimate for what surrounds the messages of a request: system prompt and tools.
 pub fn frame(request: &Request) -> u64 {
-    request.system.as_ref().map_or(0, system) + request.tools.as_ref().map_or(0, tools)
+    frame_of(request.system.as_ref(), request.tools.as_ref())
+}
+
+/// The same for a system prompt and a list of tools.
+pub fn frame_of(system_prompt: Option<&Json>, tool_list: Option<&Json>) -> u64 {
+    system_prompt.map_or(0, system) + tool_list.map_or(0, tools)
 }
 
 #[cfg(test)]

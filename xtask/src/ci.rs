@@ -4,7 +4,7 @@
 //! that a log shows the tests one by one.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 /// The exit code of a command that says: this machine lacks what it needs. It is neither a success nor a failure.
@@ -25,28 +25,13 @@ enum StepWork {
     IfAble(&'static str),
     /// The command must succeed and its output must name none of these packages.
     Without(&'static str, &'static [&'static str]),
-    /// The test command must succeed. It is carried out in parts: those of one list all at once, one list after the other.
-    TestParts(&'static str, &'static [&'static [TestPart]]),
 }
 
 /// The build of the step `test`. Steps that build the same rooms with other features compile them once more, so they take this as well.
 pub(crate) const TEST_BUILD: [&str; 3] = ["--workspace", "--features", "reenact/images,reenact/proptest"];
 
-/// A part of all tests.
-struct TestPart {
-    /// The words that choose it, behind the test command.
-    words: &'static str,
-    /// How many of its tests run at once for each core, where `RUST_TEST_THREADS` does not say it.
-    tests_per_core: usize,
-}
-
-/// All tests, three at once for each core: the longest of them wait for clients in real time, and with more at once these clients are too late. Cargo runs one
-/// program of tests after the other, and at the end of each one a core is idle. So the tests inside rooms, which keep a core busy, run beside the first half.
-const TEST_PARTS: &[&[TestPart]] = &[
-    &[TestPart { words: "--test [!s-z]*", tests_per_core: 2 }, TestPart { words: "--lib --bins", tests_per_core: 1 }],
-    &[TestPart { words: "--test [s-z]*", tests_per_core: 3 }],
-    &[TestPart { words: "--doc", tests_per_core: 3 }],
-];
+/// How many tests run at once for each core, where `RUST_TEST_THREADS` does not say it. The longest of them wait for clients in real time.
+const TESTS_PER_CORE: usize = 3;
 
 /// Packages that a pure room must not pull in: runtimes, sockets, the operating system's randomness.
 const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
@@ -108,7 +93,7 @@ const STEPS: &[CiStep] = &[
     CiStep {
         name: "test",
         holds: "every test passes",
-        work: StepWork::TestParts("cargo test --workspace --features reenact/images,reenact/proptest", TEST_PARTS),
+        work: StepWork::Run("cargo test --workspace --features reenact/images,reenact/proptest"),
     },
     CiStep {
         name: "fuzz-scenarios",
@@ -246,7 +231,7 @@ impl StepWork {
     /// The command as a person would type it.
     fn command(&self) -> &'static str {
         match self {
-            StepWork::Run(command) | StepWork::IfAble(command) | StepWork::Without(command, _) | StepWork::TestParts(command, _) => command,
+            StepWork::Run(command) | StepWork::IfAble(command) | StepWork::Without(command, _) => command,
         }
     }
 
@@ -269,53 +254,8 @@ impl StepWork {
                 }
                 absent(&String::from_utf8_lossy(&output.stdout), packages).map_err(SkipReason::Failed)
             }
-            StepWork::TestParts(line, lists) => in_parts(line, lists).map_err(SkipReason::Failed),
         }
     }
-}
-
-/// Builds all tests, then runs the parts of each list. A list is run although one before it failed.
-fn in_parts(line: &str, lists: &[&[TestPart]]) -> Result<(), String> {
-    let built = prepared(&format!("{line} --no-run"))?.status().map_err(unstarted)?;
-    if !built.success() {
-        return Err(built.to_string());
-    }
-    let failed: Vec<String> = lists.iter().filter_map(|parts| side_by_side(line, parts).err()).collect();
-    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
-}
-
-/// Runs parts at once. The first one is shown while it runs, the others when they are over.
-fn side_by_side(line: &str, parts: &[TestPart]) -> Result<(), String> {
-    let command = |part: &TestPart| {
-        let mut command = prepared(&format!("{line} {}", part.words))?;
-        command.envs(test_threads(part.tests_per_core).map(|threads| ("RUST_TEST_THREADS", threads.to_string())));
-        Ok::<Command, String>(command)
-    };
-    let [first, others @ ..] = parts else { return Ok(()) };
-    std::thread::scope(|scope| {
-        let run = |part: &TestPart| command(part)?.output().map_err(unstarted);
-        let running: Vec<_> = others.iter().map(|part| (part, scope.spawn(move || run(part)))).collect();
-        let shown = command(first).and_then(|mut command| command.status().map_err(unstarted));
-        let mut results = vec![shown.and_then(|status| succeeded(first, status))];
-        for (part, thread) in running {
-            let output = thread.join().map_err(|_| "a thread of this program panicked".to_owned()).and_then(|output| output);
-            results.push(output.and_then(|output| {
-                println!("--- {line} {}", part.words);
-                println!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-                succeeded(part, output.status)
-            }));
-        }
-        let failed: Vec<String> = results.into_iter().filter_map(Result::err).collect();
-        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
-    })
-}
-
-fn unstarted(error: std::io::Error) -> String {
-    format!("could not be started: {error}")
-}
-
-fn succeeded(part: &TestPart, status: ExitStatus) -> Result<(), String> {
-    if status.success() { Ok(()) } else { Err(format!("{}: {status}", part.words)) }
 }
 
 /// The command with its environment, to be run in the checkout's root.
@@ -333,13 +273,14 @@ fn prepared(line: &str) -> Result<Command, String> {
     let mut command = Command::new(words[program]);
     command.args(&words[program + 1..]).current_dir(crate::root());
     command.envs(words[..program].iter().filter_map(|word| word.split_once('=')));
+    command.envs(test_threads().map(|threads| ("RUST_TEST_THREADS", threads.to_string())));
     Ok(command)
 }
 
 /// How many tests run at once; `None` where the environment says it.
 #[expect(clippy::disallowed_methods, reason = "how many tests run at once changes no result, and CONTRIBUTING.md names the variable")]
-fn test_threads(tests_per_core: usize) -> Option<usize> {
-    std::env::var_os("RUST_TEST_THREADS").is_none().then(|| tests_per_core * crate::cores())
+fn test_threads() -> Option<usize> {
+    std::env::var_os("RUST_TEST_THREADS").is_none().then_some(TESTS_PER_CORE * crate::cores())
 }
 
 /// The program of this package, which has the package's name: where it is after it was built as the tests were.
@@ -392,19 +333,6 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_a_step_has_to_succeed() {
-        let part = |words| TestPart { words, tests_per_core: 1 };
-        let line = "sh -c test${IFS}$1${IFS}!=${IFS}bad sh";
-        let run = |lists: &[&[TestPart]]| in_parts(line, lists);
-        assert_eq!(run(&[&[part("good"), part("fine")], &[part("good")]]), Ok(()));
-        assert_eq!(run(&[&[part("good"), part("bad")]]).unwrap_err(), "bad: exit status: 1");
-        let twice = "bad: exit status: 1; bad: exit status: 1";
-        assert_eq!(run(&[&[part("bad"), part("good"), part("bad")]]).unwrap_err(), twice);
-        assert_eq!(run(&[&[part("bad")], &[part("good")], &[part("bad")]]).unwrap_err(), twice);
-        assert!(in_parts("false", TEST_PARTS).is_err(), "the build failed");
-    }
-
-    #[test]
     fn a_step_that_a_machine_cannot_do_is_skipped_unless_it_is_needed() {
         let unable = || StepWork::IfAble("sh -c exit${IFS}3").run();
         assert_eq!(unable(), Err(SkipReason::Unable));
@@ -421,6 +349,6 @@ mod tests {
         assert_eq!(command.get_program(), "cargo");
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["doc", "--x=y"]);
         assert!(command.get_envs().any(|variable| variable == ("A".as_ref(), Some("b".as_ref()))));
-        assert_eq!(command.get_envs().count(), 1);
+        assert!(command.get_envs().all(|(name, _)| ["A", "RUST_TEST_THREADS"].contains(&name.to_str().unwrap())));
     }
 }

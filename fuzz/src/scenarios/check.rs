@@ -153,7 +153,7 @@ fn failures(failures: &[String]) -> Vec<FuzzFinding> {
 /// Whether a run that reaches a limit ends where its faults stop half-way: then it is the scenario that keeps it from its end, with faults and retries that are
 /// both without end, and not the engine (O-18).
 fn ends_once_healed(setup: &Arc<RunSetup>, transcript: &Transcript) -> bool {
-    let half = transcript.events.iter().filter(|event| matches!(event.what, EventKind::Input(_))).count() as u64 / 2;
+    let half = count_inputs(setup, transcript) / 2;
     let boundary = RunBoundary { event: half.max(1), side: BoundarySide::After };
     let Ok(healed) = look(setup, &AgentLoop::default(), boundary, InjectionKind::Heal, &PanicCatcher) else { return false };
     let end = healed.transcript.events.last().map(|event| &event.what);

@@ -7,7 +7,6 @@
 
 use super::rounds;
 use crate::conversation::{Conversation, ConversationItem};
-use core::ops::Range;
 use reenact_wire::block::Block;
 use reenact_wire::prelude::*;
 
@@ -26,75 +25,35 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> SnipPlan
     let items = conversation.items();
     let is_marked =
         |index: &usize| marked.contains(&items[*index].name) && !conversation.is_collapsed(*index) && !conversation.is_hidden(*index);
-    let mut cut = ConversationCut::new(conversation, is_marked);
-    cut.keep_first_prompt();
-    cut.keep_prompt_before_thinking();
+    let units = rounds::units(items);
+    let last = units.len().saturating_sub(1);
+    let is_removed = |nth: usize| nth < last && units[nth].clone().all(|index| is_marked(&index));
+    let is_gone = |nth: usize| conversation.is_hidden(units[nth].start);
+    let mut removed: Vec<bool> = (0..units.len()).map(is_removed).collect();
+    let is_answer = |nth: usize| items[units[nth].start].is_answer();
+    if let Some(first) = (0..units.len()).find(|nth| !removed[*nth] && !is_gone(*nth)).filter(|first| is_answer(*first))
+        && let Some(prompt) = (0..first).rev().find(|nth| !is_answer(*nth) && !is_gone(*nth))
+    {
+        removed[prompt] = false;
+    }
+    let ends_in_answer = |nth: &usize| items[units[*nth].end - 1].is_answer();
+    // What the user says after the results joins them, so that the loop is still open for the API.
+    if let Some(thinks) = (0..units.len()).rev().find(|nth| !removed[*nth] && !is_gone(*nth) && is_answer(*nth))
+        && begins_with_thinking(&items[units[thinks].start])
+        && let Some(before) = (0..thinks).rev().find(|nth| !removed[*nth] && !is_gone(*nth)).filter(ends_in_answer)
+        && let Some(prompt) = (before + 1..thinks).rev().find(|nth| removed[*nth] && !is_answer(*nth))
+    {
+        removed[prompt] = false;
+    }
     let mut plan = SnipPlan::default();
-    for (unit, is_removed) in cut.units.into_iter().zip(cut.is_removed) {
-        if is_removed {
+    for (unit, removed) in units.into_iter().zip(removed) {
+        if removed {
             plan.removed.extend(unit);
         } else {
             plan.kept.extend(unit.filter(is_marked).map(|index| items[index].name.clone()));
         }
     }
     plan
-}
-
-/// The units of a conversation, and which of them go.
-struct ConversationCut<'c> {
-    items: &'c [Arc<ConversationItem>],
-    units: Vec<Range<usize>>,
-    is_removed: Vec<bool>,
-    /// Requests do not see it any more.
-    is_gone: Vec<bool>,
-}
-
-impl<'c> ConversationCut<'c> {
-    fn new(conversation: &'c Conversation, is_marked: impl Fn(&usize) -> bool) -> Self {
-        let items = conversation.items();
-        let units = rounds::units(items);
-        let last = units.len().saturating_sub(1);
-        let is_removed = units.iter().enumerate().map(|(nth, unit)| nth < last && unit.clone().all(|index| is_marked(&index))).collect();
-        let is_gone = units.iter().map(|unit| conversation.is_hidden(unit.start)).collect();
-        Self { items, units, is_removed, is_gone }
-    }
-
-    /// No answer is the first message.
-    fn keep_first_prompt(&mut self) {
-        if let Some(first) = self.left_from(0).filter(|first| self.is_answer(*first))
-            && let Some(prompt) = (0..first).rev().find(|nth| !self.is_answer(*nth) && !self.is_gone[*nth])
-        {
-            self.is_removed[prompt] = false;
-        }
-    }
-
-    // What the user says after the results joins them, so that the loop is still open for the API.
-    fn keep_prompt_before_thinking(&mut self) {
-        let is_left = |nth: &usize| !self.is_removed[*nth] && !self.is_gone[*nth];
-        if let Some(thinks) = (0..self.units.len()).rev().find(|nth| is_left(nth) && self.is_answer(*nth))
-            && begins_with_thinking(&self.items[self.units[thinks].start])
-            && let Some(before) = self.left_before(thinks).filter(|before| self.ends_in_answer(*before))
-            && let Some(prompt) = (before + 1..thinks).rev().find(|nth| self.is_removed[*nth] && !self.is_answer(*nth))
-        {
-            self.is_removed[prompt] = false;
-        }
-    }
-
-    fn left_before(&self, nth: usize) -> Option<usize> {
-        (0..nth).rev().find(|nth| !self.is_removed[*nth] && !self.is_gone[*nth])
-    }
-
-    fn left_from(&self, nth: usize) -> Option<usize> {
-        (nth..self.units.len()).find(|nth| !self.is_removed[*nth] && !self.is_gone[*nth])
-    }
-
-    fn is_answer(&self, nth: usize) -> bool {
-        self.items[self.units[nth].start].is_answer()
-    }
-
-    fn ends_in_answer(&self, nth: usize) -> bool {
-        self.items[self.units[nth].end - 1].is_answer()
-    }
 }
 
 /// Whether it is an answer whose thinking has to stay first.
