@@ -6,6 +6,7 @@ use std::sync::Arc;
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::explore::budget::ExploreBudget;
 use reenact::explore::explorer::{ExploreReport, explore};
+use reenact::files::scenario::load;
 use reenact::oracle::Oracles;
 use reenact::runner::PanicCatcher;
 use reenact::runner::explore::Threads;
@@ -18,19 +19,54 @@ use super::{rounds, session};
 /// A fault at every place and an input at every boundary of a run with two requests and one tool.
 const BUDGET: ExploreBudget = ExploreBudget::new(0, 1, 1);
 
+/// Of a scenario with a session of more states.
+const LARGE_BUDGET: ExploreBudget = ExploreBudget::new(0, 1, 2);
+
 /// An exploration takes long, and so does a round.
 const ROUNDS: usize = 5;
 
-/// One thread beside two, and a run beside both.
-pub(crate) fn transitions() -> Vec<ReportLine> {
-    let setup = Arc::new(RunSetup::new(session::scripted(session::TOOL), None).expect("a scripted scenario needs no tape"));
-    let explored = |threads: usize| -> ExploreReport {
-        let threads = Threads(NonZeroUsize::new(threads).expect("there are threads"));
-        explore(&setup, &AgentLoop::default(), BUDGET, &PanicCatcher, &threads, &mut |_| true)
-    };
-    let (one, two) = (explored(1), explored(2));
-    assert!(one.findings.is_empty(), "{:?}", one.findings);
+/// A large one takes some ten seconds.
+const LARGE_ROUNDS: usize = 3;
+
+fn setup() -> Arc<RunSetup> {
+    Arc::new(RunSetup::new(session::scripted(session::TOOL), None).expect("a scripted scenario needs no tape"))
+}
+
+fn explored(setup: &Arc<RunSetup>, budget: ExploreBudget, threads: usize) -> ExploreReport {
+    let threads = Threads(NonZeroUsize::new(threads).expect("there are threads"));
+    explore(setup, &AgentLoop::default(), budget, &PanicCatcher, &threads, &mut |_| true)
+}
+
+/// Two threads beside one, where there are 200,000 states and more.
+pub(crate) fn threads() -> Vec<ReportLine> {
+    let scenario = load(&super::root().join("scenarios/query/pause-then-tools.toml"), &[]).expect("a shipped scenario is in order");
+    let setup = scenario.setup;
+    let (one, two) = (explored(&setup, LARGE_BUDGET, 1), explored(&setup, LARGE_BUDGET, 2));
     assert_eq!(one, two, "the same on one thread and on two");
+    assert!(one.states >= 200_000, "{} states are too few", one.states);
+    let rounds = rounds::in_turns_of(
+        LARGE_ROUNDS,
+        std::time::Duration::from_millis(4),
+        [&mut || rounds::used(explored(&setup, LARGE_BUDGET, 1)), &mut || rounds::used(explored(&setup, LARGE_BUDGET, 2))],
+    );
+    vec![
+        ReportLine::Bar {
+            name: "explore on two threads",
+            ours: format!("two {}", time(rounds.median(1))),
+            theirs: format!("one {}", time(rounds.median(0))),
+            figure: rounds.ratio(0, 1),
+            unit: TIMES,
+            limit: BarLimit::AtLeast(1.6),
+        },
+        ReportLine::Orientation { name: "states, transitions", figure: format!("{}, {}", one.states, one.transitions) },
+    ]
+}
+
+/// A transition of an exploration beside an event of a run.
+pub(crate) fn transitions() -> Vec<ReportLine> {
+    let setup = setup();
+    let one = explored(&setup, BUDGET, 1);
+    assert!(one.findings.is_empty(), "{:?}", one.findings);
     let run = || Run::watched(setup.clone(), AgentLoop::default(), Oracles::new(&setup.environment));
     let mut plain = run();
     while plain.advance().is_none() {}
@@ -38,17 +74,17 @@ pub(crate) fn transitions() -> Vec<ReportLine> {
     let rounds = rounds::in_turns_of(
         ROUNDS,
         std::time::Duration::from_millis(4),
-        [&mut || rounds::used(explored(1)), &mut || rounds::used(explored(2)), &mut || rounds::used(run().finish())],
+        [&mut || rounds::used(explored(&setup, BUDGET, 1)), &mut || rounds::used(run().finish())],
     );
     let transitions = usize::try_from(one.transitions).expect("transitions are few");
     let by_transition = rounds.median(0) / count(transitions);
-    let by_event = rounds.median(2) / count(events);
+    let by_event = rounds.median(1) / count(events);
     vec![
         ReportLine::Bar {
             name: "explore",
             ours: format!("transition {}", time(by_transition)),
             theirs: format!("event {}", time(by_event)),
-            figure: rounds.ratio(0, 2) * count(events) / count(transitions),
+            figure: rounds.ratio(0, 1) * count(events) / count(transitions),
             unit: TIMES,
             limit: BarLimit::AtMost(8.0),
         },
@@ -56,7 +92,6 @@ pub(crate) fn transitions() -> Vec<ReportLine> {
             name: "transitions and states a second",
             figure: format!("{:.0}, {:.0}", 1e9 / by_transition, count(one.states) * 1e9 / rounds.median(0)),
         },
-        ReportLine::Orientation { name: "two threads beside one", figure: format!("{:.2}x", rounds.ratio(0, 1)) },
         ReportLine::Orientation { name: "states, transitions", figure: format!("{}, {}", one.states, one.transitions) },
     ]
 }

@@ -18,6 +18,7 @@ mod key_audit;
 mod masked_effect;
 mod path;
 mod report;
+mod state_table;
 mod states;
 mod states_ahead;
 mod waiting_states;
@@ -46,7 +47,8 @@ use reenact_oracle::Violation;
 use reenact_transcript::event::RunEnd;
 use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
-use states::{ExploredStates, StateIndex, Successor};
+use state_table::StateIndex;
+use states::{ExploredStates, Successor};
 use states_ahead::{AheadOutcome, AheadState, KnownStates, StatesAhead};
 use waiting_states::{WaitingState, WaitingStates};
 
@@ -286,7 +288,7 @@ impl<E: Engine + Send> Exploration<E> {
         let mut all = all.into_iter();
         for (index, state_ahead) in order {
             match state_ahead {
-                Some(state) => self.take_ahead(index, state),
+                Some(state) => self.take_ahead(index, *state),
                 None => all.next().into_iter().for_each(|expanded| self.take(index, expanded)),
             }
         }

@@ -10,7 +10,8 @@ use super::super::verdict::{accepted_end, judge_counting, panicked};
 use super::choice::{ExploreChoice, ExploreStep, StepOutcome};
 use super::faults::faults_of;
 use super::masked_effect::masked;
-use super::states::{ExploredStates, StateIndex};
+use super::state_table::StateIndex;
+use super::states::ExploredStates;
 use super::states_ahead::{AHEAD_MAX, AheadOutcome, AheadState, KnownStates, StatesAhead};
 use reenact_engine::contract::{Agent, Block, Effect, Engine, Input, KeySink, RequestId, Time};
 use reenact_engine::key::StateKey;
@@ -239,7 +240,7 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
                 ExploreTransitionOutcome::Finding(violations) => (AheadOutcome::Finding(violations), None),
                 ExploreTransitionOutcome::End => (AheadOutcome::End, None),
             };
-            known.own.add(key, AheadState { hash, asked, outcome });
+            known.own.add(key, Box::new(AheadState { hash, asked, outcome }));
             match next {
                 Some(next) => (run, key) = next,
                 None => return,

@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use super::choice::ExploreChoice;
 use super::path::ExploredPath;
-use super::states::{StateIndex, Successor};
+use super::state_table::StateIndex;
+use super::states::Successor;
 use reenact_engine::key::StateKey;
 use reenact_wire::prelude::*;
 

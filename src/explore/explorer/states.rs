@@ -1,13 +1,9 @@
 //! The states that an exploration has reached, and how (E-3).
 
-use alloc::collections::BTreeMap;
-
 use super::choice::ExploreChoice;
+use super::state_table::{StateIndex, StateTable};
 use reenact_engine::key::StateKey;
 use reenact_wire::prelude::*;
-
-/// The place of a state among those that were reached.
-pub(super) type StateIndex = u32;
 
 /// The place behind a state by its next arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +37,7 @@ struct ExploredState {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExploredStates {
     states: Vec<ExploredState>,
-    by_key: BTreeMap<StateKey, StateIndex>,
+    by_key: StateTable,
 }
 
 impl ExploredStates {
@@ -52,15 +48,13 @@ impl ExploredStates {
 
     /// The state with this key.
     pub(super) fn find(&self, key: StateKey) -> Option<StateIndex> {
-        self.by_key.get(&key).copied()
+        self.by_key.find(key)
     }
 
     /// Adds a state. One without a key is known to be no other one.
     pub(super) fn add(&mut self, key: Option<StateKey>, from: Option<(StateIndex, ExploreChoice)>) -> StateIndex {
-        let index = StateIndex::try_from(self.states.len()).unwrap_or(StateIndex::MAX);
         self.states.push(ExploredState { from, next: Successor::Unknown });
-        self.by_key.extend(key.map(|key| (key, index)));
-        index
+        self.by_key.add(key)
     }
 
     /// Sets what follows a state by its next arrival.

@@ -42,10 +42,10 @@ pub(super) enum AheadOutcome {
     Finding(Vec<Violation>),
 }
 
-/// The states that were left and whose level has not come, by their keys.
+/// The states that were left and whose level has not come, by their keys. A tree moves its entries often, so they are small.
 #[derive(Default)]
 pub(super) struct StatesAhead {
-    by_key: BTreeMap<StateKey, AheadState>,
+    by_key: BTreeMap<StateKey, Box<AheadState>>,
 }
 
 impl StatesAhead {
@@ -54,7 +54,7 @@ impl StatesAhead {
     }
 
     /// Another part of the exploration may have left the same state: what follows is the same.
-    pub(super) fn add(&mut self, key: StateKey, state: AheadState) {
+    pub(super) fn add(&mut self, key: StateKey, state: Box<AheadState>) {
         self.by_key.entry(key).or_insert(state);
     }
 
@@ -62,7 +62,7 @@ impl StatesAhead {
         others.by_key.into_iter().for_each(|(key, state)| self.add(key, state));
     }
 
-    pub(super) fn take(&mut self, key: StateKey) -> Option<AheadState> {
+    pub(super) fn take(&mut self, key: StateKey) -> Option<Box<AheadState>> {
         self.by_key.remove(&key)
     }
 

@@ -5,7 +5,7 @@
 
 use super::super::budget::ExploreBudget;
 use super::expansion::FrontierState;
-use super::states::StateIndex;
+use super::state_table::StateIndex;
 use super::states_ahead::AheadState;
 use reenact_wire::prelude::*;
 
@@ -16,7 +16,7 @@ pub(super) enum WaitingState<E> {
     /// Its run is made again from its decisions.
     Place(StateIndex, ExploreBudget),
     /// It was left ahead.
-    Ahead(StateIndex, AheadState),
+    Ahead(StateIndex, Box<AheadState>),
 }
 
 /// The states of the next level, in the order in which they were reached.
