@@ -141,7 +141,8 @@ pub fn warnings(path: &Path, tape: &Tape) -> Vec<TapeWarning> {
     tape.left_out.iter().map(warning).collect()
 }
 
-/// The limit of a line. A recorder's line for one request or one piece of an answer is shorter.
+/// A line is shorter, its end included. A recorder's line for one request or one piece of an answer is so by far. No byte more is read: memory for a line
+/// doubles as it comes.
 const LINE_BYTES_MAX: u64 = 256 << 20;
 
 /// A tape file line by line. Memory does not grow with the file, only with its longest line (F-2).
@@ -190,10 +191,10 @@ impl TapeLines {
     fn next_raw(&mut self) -> Result<Option<&[u8]>, ReadTapeError> {
         self.buffer.clear();
         self.number += 1;
-        let mut line = self.reader.by_ref().take(LINE_BYTES_MAX + 1);
+        let mut line = self.reader.by_ref().take(LINE_BYTES_MAX);
         let length = line.read_until(b'\n', &mut self.buffer).map_err(|source| io_error(&self.path, source))?;
-        if length as u64 > LINE_BYTES_MAX {
-            let problem = format!("line {} is longer than {} MiB", self.number, LINE_BYTES_MAX >> 20);
+        if length as u64 == LINE_BYTES_MAX {
+            let problem = format!("line {} takes {} MiB or more", self.number, LINE_BYTES_MAX >> 20);
             return Err(io_error(&self.path, io::Error::new(ErrorKind::FileTooLarge, problem)));
         }
         if self.number == 1 && self.buffer.starts_with(BYTE_ORDER_MARK) {
