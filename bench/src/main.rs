@@ -38,10 +38,6 @@ mod workspace;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// That of the program.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     bars::main(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
