@@ -1,6 +1,5 @@
 //! `explore`: what a transition of an exploration costs, beside an event of a run that all oracles watch.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use reenact::engine::agent_loop::AgentLoop;
@@ -9,12 +8,11 @@ use reenact::explore::explorer::{ExploreReport, explore};
 use reenact::files::scenario::load;
 use reenact::oracle::Oracles;
 use reenact::runner::PanicCatcher;
-use reenact::runner::explore::Threads;
 use reenact::sim::Run;
 use reenact::world::setup::RunSetup;
 
 use super::outcome::{BarLimit, ReportLine, TIMES, count, time};
-use super::{rounds, session};
+use super::{rounds, search, session};
 
 /// A fault at every place and an input at every boundary of a run with two requests and one tool.
 const BUDGET: ExploreBudget = ExploreBudget::new(0, 1, 1);
@@ -28,17 +26,12 @@ const ROUNDS: usize = 5;
 /// A large one takes some ten seconds.
 const LARGE_ROUNDS: usize = 3;
 
-fn setup() -> Arc<RunSetup> {
-    Arc::new(RunSetup::new(session::scripted(session::TOOL), None).expect("a scripted scenario needs no tape"))
-}
-
 fn explored(setup: &Arc<RunSetup>, budget: ExploreBudget, threads: usize) -> ExploreReport {
-    let threads = Threads(NonZeroUsize::new(threads).expect("there are threads"));
-    explore(setup, &AgentLoop::default(), budget, &PanicCatcher, &threads, &mut |_| true)
+    explore(setup, &AgentLoop::default(), budget, &PanicCatcher, &search::threads(threads), &mut |_| true)
 }
 
 /// Two threads beside one, where there are 200,000 states and more.
-pub(crate) fn threads() -> Vec<ReportLine> {
+pub(crate) fn two_threads() -> Vec<ReportLine> {
     let scenario = load(&super::root().join("scenarios/query/pause-then-tools.toml"), &[]).expect("a shipped scenario is in order");
     let setup = scenario.setup;
     let (one, two) = (explored(&setup, LARGE_BUDGET, 1), explored(&setup, LARGE_BUDGET, 2));
@@ -64,7 +57,7 @@ pub(crate) fn threads() -> Vec<ReportLine> {
 
 /// A transition of an exploration beside an event of a run.
 pub(crate) fn transitions() -> Vec<ReportLine> {
-    let setup = setup();
+    let setup = session::of_one_tool();
     let one = explored(&setup, BUDGET, 1);
     assert!(one.findings.is_empty(), "{:?}", one.findings);
     let run = || Run::watched(setup.clone(), AgentLoop::default(), Oracles::new(&setup.environment));

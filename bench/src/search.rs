@@ -1,7 +1,6 @@
 //! `certify` beside the exploration that it checks, and `fuzz` beside plain runs.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::explore::budget::ExploreBudget;
@@ -13,7 +12,6 @@ use reenact::oracle::Oracles;
 use reenact::runner::PanicCatcher;
 use reenact::runner::explore::Threads;
 use reenact::sim::Run;
-use reenact::world::setup::RunSetup;
 
 use super::outcome::{BarLimit, ReportLine, TIMES, count, time};
 use super::{rounds, session};
@@ -27,17 +25,14 @@ const ROUNDS: usize = 5;
 /// So many cases each island makes in a round.
 const CASES: usize = 20;
 
-fn setup() -> Arc<RunSetup> {
-    Arc::new(RunSetup::new(session::scripted(session::TOOL), None).expect("a scripted scenario needs no tape"))
-}
-
-fn threads(count: usize) -> Threads {
+/// So many threads.
+pub(crate) fn threads(count: usize) -> Threads {
     Threads(NonZeroUsize::new(count).expect("there are threads"))
 }
 
 /// The check of a certificate beside the exploration that has written it, on one thread.
 pub(crate) fn certificates() -> Vec<ReportLine> {
-    let setup = setup();
+    let setup = session::of_one_tool();
     let options = || ExploreOptions { keeps_graph: true, ..ExploreOptions::default() };
     let explored =
         || explore_with(&setup, &AgentLoop::default(), BUDGET, &PanicCatcher, &threads(1), (options(), &mut |_| ExplorePace::Usual));
@@ -73,7 +68,7 @@ pub(crate) fn certificates() -> Vec<ReportLine> {
 
 /// An event of a random case beside one of a plain run, with all oracles; and two threads beside one.
 pub(crate) fn cases() -> Vec<ReportLine> {
-    let setup = setup();
+    let setup = session::of_one_tool();
     let engine = AgentLoop::default();
     let ground = FuzzGround::new(&setup, &engine, &PanicCatcher);
     let fuzzed = |on: usize| -> usize {

@@ -70,6 +70,11 @@ pub(crate) fn scripted(tool: Micros) -> Scenario {
     }
 }
 
+/// A run of the scripted session with its usual tool.
+pub(crate) fn of_one_tool() -> Arc<RunSetup> {
+    Arc::new(RunSetup::new(scripted(TOOL), None).expect("a scripted scenario needs no tape"))
+}
+
 /// The scenario with so many answers that call the tool.
 pub(crate) fn of_turns(turns: usize) -> Arc<RunSetup> {
     let mut scenario = scripted(TOOL);

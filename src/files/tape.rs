@@ -141,8 +141,8 @@ pub fn warnings(path: &Path, tape: &Tape) -> Vec<TapeWarning> {
     tape.left_out.iter().map(warning).collect()
 }
 
-/// A line is shorter, its end included. A recorder's line for one request or one piece of an answer is so by far. No byte more is read: memory for a line
-/// doubles as it comes.
+/// The limit of a line, its end included. A recorder's line for one request or one piece of an answer is far shorter. Not one byte more is read, because the
+/// memory for a line doubles as it comes.
 const LINE_BYTES_MAX: u64 = 256 << 20;
 
 /// A tape file line by line. Memory does not grow with the file, only with its longest line (F-2).
