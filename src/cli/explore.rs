@@ -32,11 +32,11 @@ use crate::explore::budget::ExploreBudget;
 use crate::explore::certificate::{Certificate, unclaimed};
 use crate::explore::explorer::{
     ExploreFinding, ExploreOptions, ExploreOutcome, ExplorePace, ExploreProgress, ExploreReport, ExploredGraph, FinishedExploration,
-    PathDecision, explore_with,
+    PathDecision, explore_with, unequal,
 };
 use crate::explore::fingerprint::Fingerprint;
 use crate::files::scenario::LoadedScenario;
-use crate::oracle::ORACLES;
+use crate::oracle::{ORACLES, rechunked_runs, repeated_requests};
 use crate::prelude::*;
 use crate::runner::PanicCatcher;
 use crate::runner::explore::Threads;
@@ -136,6 +136,9 @@ pub(super) fn run<E: Engine + Send>(arguments: &ExploreArguments, new_engine: &(
     exit
 }
 
+/// Of so many merges in each budget the two runs are made to their ends and compared, if there are as many.
+const AUDITED: usize = 4;
+
 /// The exploration that is asked for: the arguments, and the files that they name.
 struct AskedExploration<'a> {
     arguments: &'a ExploreArguments,
@@ -178,7 +181,7 @@ impl<'a> AskedExploration<'a> {
             let why = match (explored.report.outcome, explored.report.is_merged) {
                 (ExploreOutcome::Stopped, _) => "the budget was not finished",
                 (_, false) => "the engine has no `key`",
-                _ if explored.report.findings.is_empty() => "the engine has no `key` in some of its states",
+                _ if entry.findings.is_empty() => "the engine has no `key` in some of its states",
                 _ => "there are findings",
             };
             let what = if self.older.is_some() { "nothing was compared with the certificate" } else { "no certificate" };
@@ -269,7 +272,10 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
                 ));
             }
         }
-        let (explored, cause) = explore_budget(asked, scenario, engine, (budget, limit));
+        let (mut explored, cause) = explore_budget(asked, scenario, engine, (budget, limit));
+        let remake = |plan: &Plan| command(arguments, scenario, plan);
+        let of_key = comparisons::key_finding((scenario, engine), budget, &explored.equal_states, remake);
+        explored.graph = explored.graph.filter(|_| of_key.is_none());
         let report = &explored.report;
         swaps += report.swaps;
         for finding in &report.findings {
@@ -278,10 +284,11 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
                 entry.findings.push(finding_entry(arguments, scenario, engine, finding, (budget, without)));
             }
         }
+        entry.findings.extend(of_key.filter(|_| known.insert(Fingerprint::from(&unequal()))));
         entry.notes.extend(notes(report, swaps));
         entry.notes.extend(cause.map(|cause| stop_text((budget, limit), cause)));
         stop = stop.or(cause);
-        entry.budgets.push(ExploreBudgetEntry::new(report));
+        entry.budgets.push(ExploreBudgetEntry::new(&explored));
         if asked.keeps_graph(budget) {
             asked.use_graph(scenario, engine, &explored, &mut entry);
         }
@@ -336,7 +343,7 @@ fn explore_budget<E: Engine + Send>(
         }
     };
     let threads = Threads(arguments.selection.threads());
-    let options = ExploreOptions { keeps_graph: asked.keeps_graph(budget), ..ExploreOptions::default() };
+    let options = ExploreOptions { audited: AUDITED, keeps_graph: asked.keeps_graph(budget), ..ExploreOptions::default() };
     let explored = explore_with(&scenario.setup, engine, budget, &PanicCatcher, &threads, (options, &mut pace));
     (explored, cause)
 }
@@ -442,8 +449,13 @@ fn show(entry: &ExploreEntry) {
         if !without.is_empty() {
             text += &format!("\n  no run within {} does this", without.join(" or "));
         }
-        let small = shrunk.as_ref().map_or_else(|| shrink_command(command), |shrunk| format!("small: {}", shrink::text(shrunk)));
-        complain(&format!("{text}\n  look at it: {command}\n  {small}"));
+        text += &format!("\n  look at it: {command}");
+        // A difference between two runs is in none of them.
+        if ![repeated_requests::ORACLE, rechunked_runs::ORACLE].contains(oracle) {
+            let small = shrunk.as_ref().map_or_else(|| shrink_command(command), |shrunk| format!("small: {}", shrink::text(shrunk)));
+            text += &format!("\n  {small}");
+        }
+        complain(&text);
     }
 }
 

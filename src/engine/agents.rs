@@ -94,11 +94,12 @@ struct ChildAgent {
     is_over: bool,
 }
 
-/// The environment follows from the tool use that made the agent, so only the rest can differ.
+/// The environment follows from the tool use that made the agent, so only the rest can differ. How long a call took is only told of the root (E-3). Here a
+/// call that gives up says it to the model that asked for the agent.
 impl Hash for ChildAgent {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { agent, env, session, tool_uses, said, is_over } = self;
-        (agent, session, tool_uses, said, is_over).hash(state);
+        (agent, session, session.call_since(), tool_uses, said, is_over).hash(state);
         serde_json::to_string(env).unwrap_or_default().hash(state);
     }
 }

@@ -266,6 +266,11 @@ impl Query {
         TreeLoad { spent: self.spent(env, memory), ..self.executor.executing(env) }
     }
 
+    /// When the first attempt of the present call was made.
+    pub(crate) fn call_since(&self) -> Option<Time> {
+        self.state.call_since()
+    }
+
     /// When the grace of a tool is over next (T-15a).
     pub(crate) fn grace_until(&self) -> Option<Time> {
         self.timers.grace

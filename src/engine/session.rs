@@ -163,6 +163,11 @@ impl Session {
         }
     }
 
+    /// When the first attempt of the present call was made.
+    pub(crate) fn call_since(&self) -> Option<Time> {
+        if let SessionState::Running { query, .. } = &self.state { query.call_since() } else { None }
+    }
+
     /// Whether the grace of a tool is over by now (T-15a).
     pub(crate) fn is_grace_over(&self, now: Time) -> bool {
         match &self.state {

@@ -49,6 +49,7 @@ use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 use state_table::StateIndex;
 use states::{ExploredStates, Successor};
+pub use states_ahead::unequal;
 use states_ahead::{AheadOutcome, AheadState, KnownStates, StatesAhead};
 use waiting_states::{WaitingState, WaitingStates};
 
@@ -91,10 +92,10 @@ pub enum ExplorePace {
 }
 
 /// The things that an exploration keeps beside its report.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ExploreOptions {
-    /// The ways to every n-th merged state, for an audit of the keys.
-    pub audit_every: u64,
+    /// So many merges are kept for an audit of the keys, if there are as many, and at most twice as many: every n-th one.
+    pub audited: usize,
     /// All states and decisions, for a certificate.
     pub keeps_graph: bool,
     /// A hole: these steps are never tried. A certificate of such an exploration is to be refused.
@@ -103,12 +104,6 @@ pub struct ExploreOptions {
     /// A hole: runs without an end are not found.
     #[doc(hidden)]
     pub is_blind_to_circles: bool,
-}
-
-impl Default for ExploreOptions {
-    fn default() -> Self {
-        Self { audit_every: u64::MAX, keeps_graph: false, hole: None, is_blind_to_circles: false }
-    }
 }
 
 /// An exploration that is over.
@@ -156,7 +151,7 @@ pub fn explore_with<E: Engine + Send>(
         keyless_runs: BTreeMap::new(),
         frontier: WaitingStates::new(),
         findings: BTreeMap::new(),
-        audit: MergeSample { every: options.audit_every, merges: Vec::new() },
+        audit: MergeSample { every: 1, size: options.audited, merges: Vec::new() },
         graph: options.keeps_graph.then(ExploredGraph::default),
         report: ExploreReport::new(budget),
     };
@@ -176,8 +171,28 @@ type LastDecision = (StateIndex, ExploreChoice, u32);
 /// Every n-th merge of an exploration.
 struct MergeSample {
     every: u64,
+    /// So many are wanted.
+    size: usize,
     /// The state that was kept, and the last decision of the way that was merged into it.
     merges: Vec<(StateIndex, StateIndex, ExploreChoice)>,
+}
+
+impl MergeSample {
+    /// Takes the `nth` merge, if its turn has come. Where there are twice as many as are wanted, every second one goes.
+    fn take(&mut self, nth: u64, kept: StateIndex, (from, choice): (StateIndex, &ExploreChoice)) {
+        if self.size == 0 || !nth.is_multiple_of(self.every) {
+            return;
+        }
+        self.merges.push((kept, from, choice.clone()));
+        if self.merges.len() / 2 == self.size {
+            let mut number = 0;
+            self.merges.retain(|_| {
+                number += 1;
+                number % 2 == 0
+            });
+            self.every *= 2;
+        }
+    }
 }
 
 struct Exploration<E> {
@@ -366,9 +381,7 @@ impl<E: Engine + Send> Exploration<E> {
     /// Counts a merge, and keeps every n-th one for the audit.
     fn count_merge(&mut self, kept: StateIndex, from: StateIndex, choice: &ExploreChoice) {
         self.report.merged += 1;
-        if self.report.merged.is_multiple_of(self.audit.every) {
-            self.audit.merges.push((kept, from, choice.clone()));
-        }
+        self.audit.take(self.report.merged, kept, (from, choice));
     }
 
     fn find(&mut self, from: StateIndex, last: Option<ExploreChoice>, violations: Vec<Violation>) {
@@ -404,7 +417,9 @@ impl<E: Engine + Send> Exploration<E> {
         }
         self.report.states = self.states.len();
         let is_all_taken = self.ahead.is_empty() && self.runs_ahead.is_empty() && self.keyless_runs.is_empty();
-        assert!(self.report.outcome == ExploreOutcome::Stopped || is_all_taken, "a state that was left ahead was never reached");
+        // Behind states with one key that go on otherwise nothing is looked at.
+        let is_cut = self.report.outcome == ExploreOutcome::Stopped || self.findings.contains_key(&Fingerprint::from(&unequal()));
+        assert!(is_cut || is_all_taken, "a state that was left ahead was never reached");
         self.report.usual_end = expansion.usual_end.clone().map(|end: RunEnd| end.as_str().into());
         let states = &self.states;
         self.report.findings = self
@@ -415,7 +430,8 @@ impl<E: Engine + Send> Exploration<E> {
                 let path = |from, last| ExploredPath { choices: states.path(from).into_iter().chain(last).collect() };
                 let others = others.into_iter().map(|(from, last)| path(from, last)).collect();
                 let path = path(from, last);
-                let violations = expansion.violations_of(&self.first, &path.choices, self.report.budget).unwrap_or(violations);
+                let again = expansion.violations_of(&self.first, &path.choices, self.report.budget, &violations);
+                let violations = again.unwrap_or(violations);
                 ExploreFinding { fingerprint, path, violations, count, others }
             })
             .collect();

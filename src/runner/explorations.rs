@@ -1,18 +1,20 @@
 //! Explorations of shipped scenarios: the same on one thread and on many, and each finding is a run that its plan makes again.
 
+use std::hash::Hash as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::PanicCatcher;
 use super::explore::Threads;
 use reenact_engine::agent_loop::AgentLoop;
-use reenact_engine::contract::{Effects, Engine, Environment, Input, KeySink, Time};
+use reenact_engine::contract::{Effect, Effects, Engine, Environment, Input, KeySink, Note, Time};
+use reenact_engine::emission::SessionPhase;
 use reenact_engine::time::Micros;
 use reenact_explore::budget::ExploreBudget;
 use reenact_explore::canary::{CANARIES, Saboteur};
 use reenact_explore::explorer::{
-    EqualStates, ExploreOptions, ExploreOutcome, ExplorePace, ExploreProgress, ExploreReport, ExploreStep, explore, explore_with,
-    fault_list, replay,
+    EqualStates, ExploreOptions, ExploreOutcome, ExplorePace, ExploreProgress, ExploreReport, ExploreStep, FinishedExploration, explore,
+    explore_with, fault_list, replay, unequal,
 };
 use reenact_explore::fingerprint::Fingerprint;
 use reenact_explore::fuzz::{FuzzGround, FuzzStrategy};
@@ -197,11 +199,11 @@ fn e_8_each_finding_is_the_run_that_its_plan_makes() {
     assert!(replayed >= 3, "only {replayed} findings needed a decision: too few to say anything");
 }
 
-/// Audits every n-th merge of an exploration: how many pairs there were, and the first that differs.
-fn audited(name: &str, budget: ExploreBudget, every: u64) -> (usize, Option<String>) {
+/// Audits merges of an exploration: how many pairs there were, and the first that differs.
+fn audited(name: &str, budget: ExploreBudget, count: usize) -> (usize, Option<String>) {
     let loaded = load(name);
     let (engine, threads) = (AgentLoop::default(), Threads(NonZeroUsize::MIN));
-    let options = ExploreOptions { audit_every: every, ..ExploreOptions::default() };
+    let options = ExploreOptions { audited: count, ..ExploreOptions::default() };
     let pairs = explore_with(&loaded.setup, &engine, budget, &PanicCatcher, &threads, (options, &mut |_| ExplorePace::Usual)).equal_states;
     let differs = |pair: &EqualStates| pair.compare(&loaded.setup, &engine, &PanicCatcher).err();
     (pairs.len(), pairs.iter().find_map(|pair| Some(format!("{name}: {}\n{pair:?}", differs(pair)?))))
@@ -211,11 +213,68 @@ fn audited(name: &str, budget: ExploreBudget, every: u64) -> (usize, Option<Stri
 fn e_3_states_with_one_key_run_on_alike() {
     let mut pairs = 0;
     for name in [SIDE_BY_SIDE, "query/read-one-file.toml", "fallback/both-overloaded.toml", "world/planned-order.toml"] {
-        let (count, difference) = audited(name, ExploreBudget::new(1, 0, 1), 1);
+        let (count, difference) = audited(name, ExploreBudget::new(1, 0, 1), usize::MAX);
         assert_eq!(difference, None);
         pairs += count;
     }
     assert!(pairs > 150, "only {pairs} pairs: too few to say anything");
+}
+
+/// The model that asked for an agent reads how long a call of it took that gave up.
+#[test]
+fn e_3_the_time_that_a_model_reads_is_part_of_the_key() {
+    let report = explored(&load("agents/all-failed.toml"), &AgentLoop::default(), ExploreBudget::new(2, 0, 1), 2);
+    assert_eq!((report.outcome, report.findings), (ExploreOutcome::Finished, Vec::new()));
+}
+
+/// It knows when the first answer ended, and its key does not, until it tells of it when the third has ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct SecretTime {
+    engine: AgentLoop,
+    ends: u32,
+    first: Time,
+    told: Option<Micros>,
+}
+
+impl Engine for SecretTime {
+    fn step(&mut self, environment: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        if matches!(input, Input::End { .. }) {
+            self.ends += 1;
+            match self.ends {
+                1 => self.first = now,
+                3 => {
+                    let since = now.since(self.first);
+                    self.told = Some(since);
+                    let phase = if since.0.is_multiple_of(2) { SessionPhase::Init } else { SessionPhase::FileHistory };
+                    effects.push(Effect::Note(Note::Phase(phase)));
+                }
+                _ => (),
+            }
+        }
+        self.engine.step(environment, now, input, effects);
+    }
+
+    fn key(&self, now: Time, out: &mut KeySink) -> bool {
+        self.told.hash(out);
+        self.engine.key(now, out)
+    }
+}
+
+#[test]
+fn e_3_a_key_that_leaves_out_what_matters_is_found() {
+    let loaded = load("agents/all-failed.toml");
+    let explored = |engine: &SecretTime, budget: ExploreBudget| {
+        let options = ExploreOptions { audited: 4, ..ExploreOptions::default() };
+        let threads = Threads(NonZeroUsize::new(2).unwrap());
+        explore_with(&loaded.setup, engine, budget, &PanicCatcher, &threads, (options, &mut |_| ExplorePace::Usual))
+    };
+    let FinishedExploration { report, equal_states, graph } = explored(&SecretTime::default(), ExploreBudget::new(2, 0, 1));
+    let found: Vec<String> = report.findings.iter().map(|finding| finding.fingerprint.to_string()).collect();
+    assert_eq!(found, [Fingerprint::from(&unequal()).to_string()], "two runs ahead went on otherwise");
+    assert!(report.findings[0].violations[0].at > Time::ZERO && graph.is_none(), "{report:?}");
+    assert!((4..8).contains(&equal_states.len()), "{} pairs", equal_states.len());
+    let differs = |pair: &EqualStates| pair.compare(&loaded.setup, &SecretTime::default(), &PanicCatcher).is_err();
+    assert!(equal_states.iter().any(differs), "the audit sees it");
 }
 
 /// `cargo test --release -p reenact-runner -- --ignored audit --nocapture`: a hundred thousand pairs of the shipped scenarios.
@@ -234,7 +293,7 @@ fn e_3_a_long_audit_of_the_shipped_scenarios() {
                 continue;
             }
             let name = path.strip_prefix(&folder).unwrap_or(path).display().to_string();
-            let (count, difference) = audited(&name, budget, 1);
+            let (count, difference) = audited(&name, budget, usize::MAX);
             pairs += count;
             differences.extend(difference);
         }

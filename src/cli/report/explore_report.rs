@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{REPORT_VERSION, ShrinkEntry, UnreadEntry, verdict_word};
-use crate::explore::explorer::{ExploreOutcome, ExploreReport};
+use crate::explore::explorer::{ExploreOutcome, ExploreReport, FinishedExploration};
 
 /// Everything that an `explore` has to say.
 #[derive(Clone, Debug, Serialize)]
@@ -66,6 +66,8 @@ pub(in crate::cli) struct ExploreBudgetEntry {
     pub(in crate::cli) transitions: u64,
     /// How many of them led to a state that was known.
     pub(in crate::cli) merged: u64,
+    /// In how many pairs of states with one key both runs were made to their ends and compared.
+    pub(in crate::cli) audited: usize,
     /// At how many states another arrival could come first.
     pub(in crate::cli) swaps: u64,
     /// How many faults were tried.
@@ -121,14 +123,15 @@ impl ExploreEntry {
 }
 
 impl ExploreBudgetEntry {
-    pub(in crate::cli) fn new(report: &ExploreReport) -> Self {
-        let ExploreReport { budget, outcome, states, transitions, merged, swaps, faults, inputs, .. } = report;
+    pub(in crate::cli) fn new(explored: &FinishedExploration) -> Self {
+        let ExploreReport { budget, outcome, states, transitions, merged, swaps, faults, inputs, .. } = &explored.report;
         Self {
             budget: budget.to_string(),
             outcome: if *outcome == ExploreOutcome::Finished { "finished" } else { "stopped" },
             states: *states,
             transitions: *transitions,
             merged: *merged,
+            audited: explored.equal_states.len(),
             swaps: *swaps,
             faults: *faults,
             inputs: *inputs,

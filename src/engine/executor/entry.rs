@@ -60,7 +60,7 @@ pub(super) struct ReportedProgress {
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 struct ResultDetails {
     structured: Option<Json>,
-    took: Option<Micros>,
+    took: KeylessValue<Option<Micros>>,
 }
 
 /// T-1. The steps in between are states of the [`Pipeline`]: it knows of no other tool use, and no step can be asked of one that waits, stops or is
@@ -268,7 +268,7 @@ impl ToolEntry {
 
     /// The call is over, or is waited for no more.
     fn note_end(&mut self, env: &Environment, now: Time) {
-        self.details.took = self.called.filter(|_| env.settings.session.tool_details).map(|called| now.since(called));
+        self.details.took = KeylessValue(self.called.filter(|_| env.settings.session.tool_details).map(|called| now.since(called)));
     }
 
     pub(super) fn yield_result(&mut self, nth: u32, effects: &mut AgentEffects) {
@@ -292,6 +292,6 @@ impl ToolEntry {
 
 /// The message that holds the result of a tool use.
 pub(super) fn result_message(entry: &ToolEntry, block: Block) -> UserMessage {
-    let ResultDetails { structured, took } = entry.details.clone();
+    let ResultDetails { structured, took: KeylessValue(took) } = entry.details.clone();
     UserMessage { uuid: entry.result_name(), run: entry.run, answers: entry.answers.clone(), block, structured, took }
 }

@@ -19,14 +19,14 @@ use crate::agent_effects::AgentEffects;
 use crate::contract::{Effect, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
 use crate::emission::{Emission, Note, PermissionDenial, PipelineStep};
 use crate::hook::{HookEvent, HookInput, HookVerdict, RunningHooks};
-use crate::key::KeylessValue;
+use crate::key::Deadline;
 use crate::permission::PermissionWord;
 use crate::permission::context::PermissionContext;
 use crate::permission::decide::{PermissionDecision, PermissionQuestion, decide};
 use crate::permission::{PermissionAnswer, ToolCheck};
 use crate::settings::{Environment, ToolDefinition};
 use crate::texts::TextName;
-use crate::time::{Micros, Time};
+use crate::time::Time;
 use elicitation::ElicitationQueue;
 use reenact_wire::block::{ToolInput, ToolUse};
 use reenact_wire::json::Json;
@@ -47,8 +47,8 @@ pub(super) struct Pipeline {
     run: ToolRun,
     /// With the input that counts, which hooks and people may have changed.
     tool_use: Arc<ToolUse>,
-    /// When the present step began.
-    since: KeylessValue<Time>,
+    /// When the present step becomes a slow one (T-29).
+    slow_at: Deadline,
     /// The answer of a person in an earlier session, as long as it was not asked for (S-3).
     answered: Option<Arc<PermissionAnswer>>,
     step: PipelineState,
@@ -120,7 +120,7 @@ impl Pipeline {
         tool_use: Arc<ToolUse>,
         answered: Option<Arc<PermissionAnswer>>,
     ) -> (Self, PipelineVerdict) {
-        let mut pipeline = Self { run, tool_use, since: KeylessValue(scope.now), answered, step: PipelineState::Starting };
+        let mut pipeline = Self { run, tool_use, slow_at: Deadline::default(), answered, step: PipelineState::Starting };
         let verdict = if pipeline.definition(scope.env).is_some_and(|tool| tool.checks) {
             pipeline.enter(scope, PipelineStep::Check, PipelineState::Checking);
             scope.effects.push(Effect::CheckTool { run, tool_use: pipeline.tool_use.clone() });
@@ -252,7 +252,9 @@ impl Pipeline {
     fn on_hooks(&mut self, scope: &mut PipelineScope<'_>, verdict: Option<HookVerdict>, heard: &mut TurnHookOutcome) -> PipelineVerdict {
         let Some(verdict) = verdict else { return PipelineVerdict::Running };
         let step = if matches!(self.step, PipelineState::PreHooks { .. }) { PipelineStep::PreHooks } else { PipelineStep::PostHooks };
-        self.note_slow(scope, step, verdict.took, scope.env.settings.pipeline.hooks_shown_from);
+        if verdict.took >= scope.env.settings.pipeline.hooks_shown_from {
+            scope.effects.push(Effect::Note(Note::Slow { run: self.run, step, took: verdict.took }));
+        }
         hear(scope, &verdict, heard);
         match &self.step {
             PipelineState::PreHooks { check, .. } => {
@@ -344,7 +346,6 @@ impl Pipeline {
     }
 
     fn call(&mut self, scope: &mut PipelineScope<'_>) -> PipelineVerdict {
-        self.since = KeylessValue(scope.now);
         self.step = PipelineState::Calling { questions: ElicitationQueue::default() };
         let (run, tool_use) = (self.run, self.tool_use.clone());
         let is_agent = scope.env.agent_tool(&tool_use.name).is_some();
@@ -452,23 +453,21 @@ impl Pipeline {
 
     fn enter(&mut self, scope: &mut PipelineScope<'_>, noted: PipelineStep, step: PipelineState) {
         self.note(scope, noted);
-        self.since = KeylessValue(scope.now);
+        self.slow_at = Deadline(scope.now + scope.env.settings.pipeline.slow_from);
         self.step = step;
     }
 
     /// T-29: a step that took long is worth a word.
-    fn leave(&self, scope: &mut PipelineScope<'_>, step: PipelineStep) {
-        self.note_slow(scope, step, scope.now.since(*self.since), scope.env.settings.pipeline.slow_from);
+    fn leave(&mut self, scope: &mut PipelineScope<'_>, step: PipelineStep) {
+        let slow_at = core::mem::take(&mut self.slow_at).0;
+        if slow_at <= scope.now {
+            let took = scope.env.settings.pipeline.slow_from + scope.now.since(slow_at);
+            scope.effects.push(Effect::Note(Note::Slow { run: self.run, step, took }));
+        }
     }
 
     fn note(&self, scope: &mut PipelineScope<'_>, step: PipelineStep) {
         scope.effects.push(Effect::Note(Note::Pipeline { run: self.run, step }));
-    }
-
-    fn note_slow(&self, scope: &mut PipelineScope<'_>, step: PipelineStep, took: Micros, from: Micros) {
-        if took >= from {
-            scope.effects.push(Effect::Note(Note::Slow { run: self.run, step, took }));
-        }
     }
 }
 

@@ -55,6 +55,11 @@ impl QueryState {
         }
     }
 
+    /// When the first attempt of its call was made.
+    pub(super) fn call_since(&self) -> Option<Time> {
+        if let Self::Calling(call) = self { Some(call.since()) } else { None }
+    }
+
     /// Makes it (S-10).
     pub(super) fn make(&mut self, scope: &mut QueryScope<'_>) {
         match self {

@@ -300,12 +300,14 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         Some((ExploreTransition { choice, outcome, hash }, faults))
     }
 
-    /// The violations at the end of a way. A state that was left ahead may have been left by another way to it, at another time.
+    /// The violations at the end of a way. A state that was left ahead may have been left by another way to it, at another time. Where the run breaks no
+    /// rule by itself, `found` has the time of its last decision.
     pub(super) fn violations_of<E: Engine>(
         &self,
         first: &ExploredRun<E>,
         choices: &[ExploreChoice],
         budget: ExploreBudget,
+        found: &[Violation],
     ) -> Option<Vec<Violation>> {
         let (last, before) = choices.split_last()?;
         let mut run = Box::new(first.clone());
@@ -314,11 +316,12 @@ impl<'a, G: PanicGuard> Expansion<'a, G> {
         }
         let (states, ahead) = (ExploredStates::default(), StatesAhead::default());
         let known = KnownStates { reached: &states, ahead: &ahead, own: StatesAhead::default() };
+        let at = run.now();
         let (transition, _) =
             self.carry_out(run, budget, last.clone(), &known, (&mut KeySink::default(), &mut QuestionCounts::default()))?;
         match transition.outcome {
             ExploreTransitionOutcome::Finding(violations) => Some(violations),
-            _ => None,
+            _ => Some(found.iter().map(|violation| Violation { at, ..violation.clone() }).collect()),
         }
     }
 

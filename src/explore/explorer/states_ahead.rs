@@ -12,10 +12,12 @@
 //! changes no result.
 
 use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 
 use super::states::ExploredStates;
 use reenact_engine::key::StateKey;
-use reenact_oracle::{QuestionCounts, Violation};
+use reenact_engine::time::Time;
+use reenact_oracle::{QuestionCounts, Violation, repeated_requests};
 use reenact_wire::prelude::*;
 
 /// So many states are left at once, one after the other.
@@ -31,6 +33,7 @@ pub(super) struct AheadState {
 }
 
 /// Where such an arrival leads.
+#[derive(PartialEq)]
 pub(super) enum AheadOutcome {
     /// To a state that was reached or left before, or whose run waits.
     State(StateKey),
@@ -40,6 +43,19 @@ pub(super) enum AheadOutcome {
     End,
     /// To the violation of a rule.
     Finding(Vec<Violation>),
+}
+
+/// Two runs in states with one key that do not go on alike (O-16). The time is told by the run that is made again.
+pub fn unequal() -> Violation {
+    let text = "two runs in states with one key do not go on alike: the engine's key leaves out something that changes what it does";
+    Violation { at: Time::ZERO, oracle: repeated_requests::ORACLE, text: text.into() }
+}
+
+impl AheadOutcome {
+    /// The violations of a rule may have other times and figures.
+    fn is_alike(&self, other: &Self) -> bool {
+        self == other || matches!((self, other), (Self::Finding(_), Self::Finding(_)))
+    }
 }
 
 /// The states that were left and whose level has not come, by their keys. A tree moves its entries often, so they are small.
@@ -53,9 +69,18 @@ impl StatesAhead {
         self.by_key.contains_key(&key)
     }
 
-    /// Another part of the exploration may have left the same state: what follows is the same.
+    /// Another part of the exploration may have left the same state. If something else followed it there, the key lacks what makes the difference.
     pub(super) fn add(&mut self, key: StateKey, state: Box<AheadState>) {
-        self.by_key.entry(key).or_insert(state);
+        match self.by_key.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(state);
+            }
+            Entry::Occupied(mut known) => {
+                if !known.get().outcome.is_alike(&state.outcome) {
+                    known.get_mut().outcome = AheadOutcome::Finding(vec![unequal()]);
+                }
+            }
+        }
     }
 
     pub(super) fn add_all(&mut self, others: Self) {

@@ -1,8 +1,11 @@
 //! The pipeline of single tool uses: what each step asks for, what comes of each answer, and what an abort finds (T-21 to T-30).
 
+use core::hash::Hash as _;
+
 use super::*;
 use crate::contract::{FailureCause, HookEvent, HookOutcome, HookRun, PermissionAnswer, PermissionWord, ToolCheck};
 use crate::hook::HookDefinition;
+use crate::key::KeySink;
 use crate::permission::PermissionSettings;
 use crate::schema::{SchemaProblem, Validate, Validators};
 use crate::time::Micros;
@@ -350,6 +353,22 @@ fn t_29_hooks_are_shown_from_half_a_second_other_steps_from_two() {
         let slow: Vec<_> = bench.asked().into_iter().filter(|said| said.starts_with("slow")).collect();
         assert_eq!(slow, expected);
     }
+}
+
+/// Whether the step becomes a slow one is an effect. How slow it is, is a figure.
+#[test]
+fn e_3_how_long_a_step_takes_is_part_of_the_key_until_it_is_slow() {
+    let key = |began: u64, now: u64| {
+        let [began, now] = [began, now].map(|ms| Time::ZERO + Micros::from_millis(ms));
+        let mut bench = asking(&[]);
+        bench.now = began;
+        bench.tool("R");
+        let mut sink = KeySink::new(now);
+        bench.executor.hash(&mut sink);
+        sink.key()
+    };
+    assert_ne!(key(0, 1_000), key(500, 1_000));
+    assert_eq!((key(0, 1_000), key(0, 4_000)), (key(500, 1_500), key(500, 4_000)), "the same later; and both are slow");
 }
 
 #[test]
