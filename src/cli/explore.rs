@@ -182,7 +182,7 @@ impl<'a> AskedExploration<'a> {
                 (ExploreOutcome::Stopped, _) => "the budget was not finished",
                 (_, false) => "the engine has no `key`",
                 _ if entry.findings.is_empty() => "the engine has no `key` in some of its states",
-                _ => "there are findings",
+                _ => "the engine's `key` leaves out something",
             };
             let what = if self.older.is_some() { "nothing was compared with the certificate" } else { "no certificate" };
             entry.notes.push(format!("{what} of {}: {why}", self.largest));
@@ -190,14 +190,13 @@ impl<'a> AskedExploration<'a> {
             return;
         };
         if let Some(path) = &self.arguments.certificate {
-            let set = self.arguments.selection.overrides();
-            match certify::write_certificate(path, scenario, set, (&explored.report, graph)) {
-                Ok(()) => entry.notes.push(format!("wrote {}; check it: {}", path.display(), certify::certify_command(path))),
-                Err(problem) => {
-                    entry.notes.push(problem);
-                    entry.is_certified = false;
-                }
-            }
+            let written = match explored.report.findings.is_empty() {
+                true => certify::write_certificate(path, scenario, self.arguments.selection.overrides(), (&explored.report, graph)),
+                false => Err(format!("no certificate of {}: there are findings", self.largest)),
+            };
+            entry.is_certified &= written.is_ok();
+            let wrote = |()| format!("wrote {}; check it: {}", path.display(), certify::certify_command(path));
+            entry.notes.push(written.map_or_else(|problem| problem, wrote));
         }
         let show = |graph: &ExploredGraph, place: usize| {
             let path = graph.path(place);
@@ -206,7 +205,7 @@ impl<'a> AskedExploration<'a> {
         };
         if let Some(older) = &self.older {
             let difference = certify::difference(older, graph, show);
-            entry.is_certified = difference.is_none();
+            entry.is_certified &= difference.is_none();
             entry.notes.push(difference.unwrap_or_else(|| String::from("against the certificate: nothing has changed")));
         }
     }

@@ -113,7 +113,7 @@ pub struct FinishedExploration {
     pub report: ExploreReport,
     /// The merged states that are audited.
     pub equal_states: Vec<EqualStates>,
-    /// All states and decisions, if they were to be kept and the exploration was finished, merged equal states, and found nothing.
+    /// All states and decisions, if they were to be kept and the exploration was finished and merged equal states. A decision that breaks a rule is an end.
     pub graph: Option<ExploredGraph>,
 }
 
@@ -419,6 +419,7 @@ impl<E: Engine + Send> Exploration<E> {
         let is_all_taken = self.ahead.is_empty() && self.runs_ahead.is_empty() && self.keyless_runs.is_empty();
         // Behind states with one key that go on otherwise nothing is looked at.
         let is_cut = self.report.outcome == ExploreOutcome::Stopped || self.findings.contains_key(&Fingerprint::from(&unequal()));
+        let graph = self.graph.filter(|_| !is_cut);
         assert!(is_cut || is_all_taken, "a state that was left ahead was never reached");
         self.report.usual_end = expansion.usual_end.clone().map(|end: RunEnd| end.as_str().into());
         let states = &self.states;
@@ -435,7 +436,6 @@ impl<E: Engine + Send> Exploration<E> {
                 ExploreFinding { fingerprint, path, violations, count, others }
             })
             .collect();
-        let is_clean = self.report.outcome == ExploreOutcome::Finished && self.report.findings.is_empty();
-        FinishedExploration { graph: self.graph.filter(|_| is_clean), report: self.report, equal_states }
+        FinishedExploration { graph, report: self.report, equal_states }
     }
 }
