@@ -29,7 +29,8 @@ pub(super) struct ExcessRecoveries {
     staged: u32,
     /// At most so many compactions have failed in a row.
     failures_max: u32,
-    /// Whether a message of the user was taken into this prompt: it may stand in a result, and then that stays as it is.
+    /// Whether a message of the user was taken into this prompt, or into one before that ended without an answer to it: it may stand in a result, and then that
+    /// stays as it is.
     has_message: bool,
     /// Whether a compaction of this prompt came so far that it may have failed.
     may_fail: bool,
@@ -168,7 +169,8 @@ impl ExcessRecoveries {
                 found.add(ORACLE, format!("{how}, and the conversation was not compacted in this chain"));
             }
         }
-        (self.refused, self.may_fail, self.has_message) = (None, false, false);
+        (self.refused, self.may_fail) = (None, false);
+        self.has_message &= *terminal != Terminal::Completed;
         self.on_next_turn(); // a prompt begins a chain
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 use reenact_engine::contract::{Note, StagedSummary};
 use reenact_engine::emission::{CompactTrigger, CompactionLevel, ResultMessage, SessionPhase, Transition};
-use reenact_engine::settings::ContextWindow;
+use reenact_engine::settings::{ContextWindow, QueuedMessagePlace};
 use reenact_wire::usage::Usage;
 
 const TOO_LONG: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum"}}"#;
@@ -159,6 +159,20 @@ fn o_34_nothing_to_summarise_and_an_open_breaker_are_reasons() {
     };
     assert_eq!(failed(2), 1);
     assert_eq!(failed(3), 0, "the circuit breaker may be open");
+}
+
+#[test]
+fn o_34_results_with_a_message_of_the_user_stay_until_it_is_answered() {
+    let refused_after = |terminal, place| {
+        let story = EventStory::noting(|settings| settings.queued_messages = place).asks_with_cap(1, 8);
+        let taken_in = Effect::Emit(Emission::QueuedCommand { prompt: 1, content: [Block::text("and?")].into() });
+        let ended = story.effect(taken_in).effect(Effect::Finished { prompt: 1, terminal });
+        ended.asks_with_cap(2, 8).refused(2).finishes(Terminal::PromptTooLong)
+    };
+    let in_result = QueuedMessagePlace::InResult;
+    assert_eq!(refused_after(Terminal::AbortedStreaming, in_result), 0, "nothing else may be there");
+    assert_eq!(refused_after(Terminal::Completed, in_result), 1, "it was answered");
+    assert_eq!(refused_after(Terminal::AbortedStreaming, QueuedMessagePlace::default()), 1, "it stands by itself");
 }
 
 #[test]
