@@ -32,7 +32,7 @@ use crate::explore::budget::ExploreBudget;
 use crate::explore::certificate::{Certificate, unclaimed};
 use crate::explore::explorer::{
     ExploreFinding, ExploreOptions, ExploreOutcome, ExplorePace, ExploreProgress, ExploreReport, ExploredGraph, FinishedExploration,
-    PathDecision, explore_with, unequal,
+    PathDecision, explore_with, key_violation,
 };
 use crate::explore::fingerprint::Fingerprint;
 use crate::files::scenario::LoadedScenario;
@@ -273,8 +273,8 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
         }
         let (mut explored, cause) = explore_budget(asked, scenario, engine, (budget, limit));
         let remake = |plan: &Plan| command(arguments, scenario, plan);
-        let of_key = comparisons::key_finding((scenario, engine), budget, &explored.equal_states, remake);
-        explored.graph = explored.graph.filter(|_| of_key.is_none());
+        let key_finding = comparisons::key_finding((scenario, engine), budget, &explored.equal_states, remake);
+        explored.graph = explored.graph.filter(|_| key_finding.is_none());
         let report = &explored.report;
         swaps += report.swaps;
         for finding in &report.findings {
@@ -283,7 +283,7 @@ fn explore_scenario<E: Engine + Send>(asked: &AskedExploration<'_>, scenario: &L
                 entry.findings.push(finding_entry(arguments, scenario, engine, finding, (budget, without)));
             }
         }
-        entry.findings.extend(of_key.filter(|_| known.insert(Fingerprint::from(&unequal()))));
+        entry.findings.extend(key_finding.filter(|_| known.insert(Fingerprint::from(&key_violation()))));
         entry.notes.extend(notes(report, swaps));
         entry.notes.extend(cause.map(|cause| stop_text((budget, limit), cause)));
         stop = stop.or(cause);

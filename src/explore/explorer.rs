@@ -49,7 +49,7 @@ use reenact_wire::prelude::*;
 use reenact_world::setup::RunSetup;
 use state_table::StateIndex;
 use states::{ExploredStates, Successor};
-pub use states_ahead::unequal;
+pub use states_ahead::key_violation;
 use states_ahead::{AheadOutcome, AheadState, KnownStates, StatesAhead};
 use waiting_states::{WaitingState, WaitingStates};
 
@@ -418,7 +418,7 @@ impl<E: Engine + Send> Exploration<E> {
         self.report.states = self.states.len();
         let is_all_taken = self.ahead.is_empty() && self.runs_ahead.is_empty() && self.keyless_runs.is_empty();
         // Behind states with one key that go on otherwise nothing is looked at.
-        let is_cut = self.report.outcome == ExploreOutcome::Stopped || self.findings.contains_key(&Fingerprint::from(&unequal()));
+        let is_cut = self.report.outcome == ExploreOutcome::Stopped || self.findings.contains_key(&Fingerprint::from(&key_violation()));
         let graph = self.graph.filter(|_| !is_cut);
         assert!(is_cut || is_all_taken, "a state that was left ahead was never reached");
         self.report.usual_end = expansion.usual_end.clone().map(|end: RunEnd| end.as_str().into());

@@ -14,7 +14,7 @@ use reenact_explore::budget::ExploreBudget;
 use reenact_explore::canary::{CANARIES, Saboteur};
 use reenact_explore::explorer::{
     EqualStates, ExploreOptions, ExploreOutcome, ExplorePace, ExploreProgress, ExploreReport, ExploreStep, FinishedExploration, explore,
-    explore_with, fault_list, replay, unequal,
+    explore_with, fault_list, key_violation, replay,
 };
 use reenact_explore::fingerprint::Fingerprint;
 use reenact_explore::fuzz::{FuzzGround, FuzzStrategy};
@@ -270,7 +270,7 @@ fn e_3_a_key_that_leaves_out_what_matters_is_found() {
     };
     let FinishedExploration { report, equal_states, graph } = explored(&SecretTime::default(), ExploreBudget::new(2, 0, 1));
     let found: Vec<String> = report.findings.iter().map(|finding| finding.fingerprint.to_string()).collect();
-    assert_eq!(found, [Fingerprint::from(&unequal()).to_string()], "two runs ahead went on otherwise");
+    assert_eq!(found, [Fingerprint::from(&key_violation()).to_string()], "two runs ahead went on otherwise");
     assert!(report.findings[0].violations[0].at > Time::ZERO && graph.is_none(), "{report:?}");
     assert!((4..8).contains(&equal_states.len()), "{} pairs", equal_states.len());
     let differs = |pair: &EqualStates| pair.compare(&loaded.setup, &SecretTime::default(), &PanicCatcher).is_err();

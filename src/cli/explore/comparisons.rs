@@ -8,7 +8,7 @@ use crate::engine::contract::Engine;
 use crate::explore::PanicGuard as _;
 use crate::explore::audit::{asked, audit};
 use crate::explore::budget::ExploreBudget;
-use crate::explore::explorer::{EqualStates, PathDecision, unequal};
+use crate::explore::explorer::{EqualStates, PathDecision, key_violation};
 use crate::explore::fingerprint::Fingerprint;
 use crate::explore::interrupt::InjectionKind;
 use crate::explore::sweep::SweepFinding;
@@ -54,7 +54,7 @@ pub(super) fn key_finding<E: Engine>(
     let (pair, difference) = pairs.iter().find_map(differing)?;
     let (plan, decisions) = pair.merged.plan(setup, engine, &PanicCatcher);
     let kept = pair.kept.plan(setup, engine, &PanicCatcher).0;
-    let violation = unequal();
+    let violation = key_violation();
     let Fingerprint { oracle, observation } = Fingerprint::from(&violation);
     Some(ExploreFindingEntry {
         oracle,

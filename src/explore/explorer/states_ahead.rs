@@ -14,6 +14,7 @@
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 
+use super::super::fingerprint::Fingerprint;
 use super::states::ExploredStates;
 use reenact_engine::key::StateKey;
 use reenact_engine::time::Time;
@@ -46,15 +47,20 @@ pub(super) enum AheadOutcome {
 }
 
 /// Two runs in states with one key that do not go on alike (O-16). The time is told by the run that is made again.
-pub fn unequal() -> Violation {
+pub fn key_violation() -> Violation {
     let text = "two runs in states with one key do not go on alike: the engine's key leaves out something that changes what it does";
     Violation { at: Time::ZERO, oracle: repeated_requests::ORACLE, text: text.into() }
 }
 
 impl AheadOutcome {
-    /// The violations of a rule may have other times and figures.
+    /// Violations of the same rules may have other times and figures.
     fn is_alike(&self, other: &Self) -> bool {
-        self == other || matches!((self, other), (Self::Finding(_), Self::Finding(_)))
+        let fingerprints = |outcome: &Self| outcome.violations().iter().map(Fingerprint::from).collect::<Vec<_>>();
+        self == other || !self.violations().is_empty() && fingerprints(self) == fingerprints(other)
+    }
+
+    fn violations(&self) -> &[Violation] {
+        if let Self::Finding(violations) = self { violations } else { &[] }
     }
 }
 
@@ -76,8 +82,10 @@ impl StatesAhead {
                 place.insert(state);
             }
             Entry::Occupied(mut known) => {
-                if !known.get().outcome.is_alike(&state.outcome) {
-                    known.get_mut().outcome = AheadOutcome::Finding(vec![unequal()]);
+                let (one, other) = (&known.get().outcome, &state.outcome);
+                if !one.is_alike(other) && !one.violations().contains(&key_violation()) {
+                    let violations = [&[key_violation()], one.violations(), other.violations()].concat();
+                    known.get_mut().outcome = AheadOutcome::Finding(violations);
                 }
             }
         }
