@@ -6,6 +6,7 @@ import argparse
 import importlib
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,9 @@ from reenact._sweep import sweep
 
 PROGRAM = "python -m reenact"
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: all is well. 1: something was found. 2: the input is wrong."""
@@ -32,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print(f"{PROGRAM}: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
 
 
 def _run(options: argparse.Namespace, agent: Any) -> int:
@@ -62,28 +66,52 @@ def _sweep(options: argparse.Namespace, agent: Any) -> int:
 
 
 def _explore(options: argparse.Namespace, agent: Any) -> int:
-    if options.list is not None:
-        Path(options.list).touch()  # a wrong path is told before the search
     is_shown = sys.stderr.isatty()
 
     def show(budget: str, tried: int, known: int) -> None:
         print(f"\r{budget} {tried} of {known} plans ", end="", file=sys.stderr, flush=True)
 
-    found = explore(
-        options.scenario,
-        agent,
-        budgets=options.budget or BUDGETS,
-        time_s=options.time,
-        **_searched(options),
-        on_progress=show if is_shown else None,
-    )
+    with _CtrlC() as ctrl_c:
+        if options.list is not None:
+            Path(options.list).touch()  # a wrong path is told before the search
+        found = explore(
+            options.scenario,
+            agent,
+            budgets=options.budget or BUDGETS,
+            time_s=options.time,
+            **_searched(options),
+            on_progress=show if is_shown else None,
+            is_stopped=lambda: ctrl_c.was_pressed,
+        )
     if is_shown:
         print(file=sys.stderr)
     if options.list is not None:
         Path(options.list).write_text("".join(f"{decisions}\n" for decisions in found.tried), encoding="utf-8")
     paths = found.write(options.plans) if found.findings else []
     print(found.report(_replays(options, paths)))
+    if ctrl_c.was_pressed:
+        print(f"{PROGRAM}: interrupted: this is what was tried and found until then", file=sys.stderr)
+        return INTERRUPTED
     return 0 if found.is_fine else 1
+
+
+class _CtrlC:
+    """The first Ctrl-C lets the runs under way come to their ends, so that what was found is told. The second one ends the program."""
+
+    def __init__(self) -> None:
+        self.was_pressed = False
+        self._usual: Any = signal.default_int_handler
+
+    def __enter__(self) -> _CtrlC:
+        self._usual = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._usual)
+
+    def _note(self, *_: object) -> None:
+        self.was_pressed = True
+        signal.signal(signal.SIGINT, self._usual)
 
 
 def _searched(options: argparse.Namespace) -> dict[str, Any]:

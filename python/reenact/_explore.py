@@ -144,11 +144,13 @@ def explore(
     without: Sequence[str] = (),
     workers: int | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
+    is_stopped: Callable[[], bool] | None = None,
 ) -> Exploration:
     """Tries all plans within budgets of deviations, faults and inputs: `1,0,1` is one arrival out of order and one interrupt.
 
     Two plain runs come first, as in a sweep. After `time_s` seconds nothing further is tried; the result names the budgets that were finished.
-    A run with a fault is prompted once more in the end. `on_progress` hears of the budget, the plans tried and those known.
+    A run with a fault is prompted once more in the end. `on_progress` hears of the budget, the plans tried and those known. The search also ends
+    where `is_stopped` says so.
     """
     settings = {"expect": "{}", **(settings or {})}
     if not time_s >= 0:
@@ -164,7 +166,8 @@ def explore(
     number = world.ask({**begin, "actions": chosen, "then": then, "message": message})["exploration"]
     search = _Search(world, number, explored, worker_count(workers))
     try:
-        report = search.run(now_s() + time_s, on_progress)
+        until = now_s() + time_s
+        report = search.run(lambda: now_s() > until or (is_stopped is not None and is_stopped()), on_progress)
     finally:
         search.close()
     findings = sorted(report["findings"], key=lambda finding: len(finding["decisions"]))
@@ -224,11 +227,10 @@ class _Search:
         self._fresh = FreshProcesses(explored) if sys.platform.startswith("linux") else None
         self.tried: list[str] = []
 
-    def run(self, until: float, on_progress: Callable[[str, int, int], None] | None) -> dict[str, Any]:
-        """Until nothing is left or the time is up. Returns the report of the program."""
+    def run(self, is_over: Callable[[], bool], on_progress: Callable[[str, int, int], None] | None) -> dict[str, Any]:
+        """Until nothing is left or `is_over` says so. Returns the report of the program."""
         while True:
-            is_late = now_s() > until
-            reply = self._world.ask({"op": "next", "exploration": self._number, "count": self._wanted, "stop": is_late})
+            reply = self._world.ask({"op": "next", "exploration": self._number, "count": self._wanted, "stop": is_over()})
             progress = reply["progress"]
             if on_progress is not None:
                 on_progress(progress["budget"], progress["tried"], progress["known"])

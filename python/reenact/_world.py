@@ -158,7 +158,8 @@ class World:
     def __init__(self, command: Sequence[str] | None = None) -> None:
         self._command = [*(command or find_program()), "world"]
         try:
-            process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            # In a session of its own Ctrl-C does not reach it: what it has found would be lost. It ends with its standard input.
+            process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         except OSError as error:
             raise WorldError(f"`{' '.join(self._command)}` cannot be started: {error}") from error
         assert process.stdin is not None

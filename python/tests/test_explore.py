@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,12 @@ if importlib.util.find_spec("anthropic") is not None:
 
 HERE = Path(__file__).parent
 TWO = HERE / "scenarios" / "two.toml"
+COMMAND_LINE = [sys.executable, "-W", "ignore", "-m", "reenact"]
 OVERLOADS = {"explore.faults": '["overloaded"]'}
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE)])}
 
 
 def _replayed(found: reenact.Exploration, agent: Callable[[reenact.Session], Any], folder: Path) -> list[str]:
@@ -139,6 +146,22 @@ def test_a_cancelled_prompt_may_raise_what_a_fault_made_of_it() -> None:
     assert found.is_fine, found.report()
 
 
+def test_ctrl_c_tells_what_was_found(tmp_path: Path) -> None:
+    listed = tmp_path / "tried"
+    command = [*COMMAND_LINE, "explore", os.fspath(TWO), "loops:NaiveLoop", "--budget", "0,1,1", "--list", os.fspath(listed)]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=_environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    while not listed.exists():
+        time.sleep(0.01)
+    time.sleep(1)
+    os.killpg(process.pid, signal.SIGINT)
+    told, complaints = process.communicate(timeout=60)
+    assert process.returncode == 130, complaints
+    assert "interrupted: this is what was tried" in complaints
+    assert "not finished, so that nothing is claimed of it: (0,1,1)" in told
+
+
 def test_wrong_input_is_told() -> None:
     for budgets, words in (("1,1", "as in `1,0,1`"), ("0,0,0", "no decision"), ([], "names no budget")):
         with pytest.raises(reenact.ReenactError, match=words):
@@ -148,11 +171,8 @@ def test_wrong_input_is_told() -> None:
 
 
 def test_the_command_line_prints_what_makes_a_finding_again(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE)])}
-    command = [sys.executable, "-W", "ignore", "-m", "reenact"]
-
     def called(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*command, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run([*COMMAND_LINE, *arguments], cwd=tmp_path, env=_environment(), capture_output=True, text=True, check=False)
 
     done = called("explore", str(TWO), "explored_loops:RollbackLoop", "--budget", "0,1,0", "--list", "tried.txt")
     assert done.returncode == 1, done.stderr
