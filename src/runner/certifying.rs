@@ -303,6 +303,8 @@ fn o_18_a_run_without_an_end_is_found_and_no_certificate_hides_it() {
     let honest = explored(&loaded, &EndlessTimer, budget, ExploreOptions::default());
     let found: Vec<&str> = honest.report.findings.iter().map(|finding| finding.fingerprint.oracle).collect();
     assert_eq!(found, ["O-18"]);
+    let refusal = check(&certificate(&honest), &loaded, &EndlessTimer, CertifyPart::All).unwrap_err();
+    assert!(refusal.contains("comes back for ever (O-18)"), "{refusal}");
     let blind = explored(&loaded, &EndlessTimer, budget, ExploreOptions { is_blind_to_circles: true, ..ExploreOptions::default() });
     let refusal = check(&certificate(&blind), &loaded, &EndlessTimer, CertifyPart::All).unwrap_err();
     assert!(refusal.contains("comes back for ever (O-18)"), "{refusal}");
