@@ -227,10 +227,10 @@ class _Search:
         self._fresh = FreshProcesses(explored) if sys.platform.startswith("linux") else None
         self.tried: list[str] = []
 
-    def run(self, is_over: Callable[[], bool], on_progress: Callable[[str, int, int], None] | None) -> dict[str, Any]:
-        """Until nothing is left or `is_over` says so. Returns the report of the program."""
+    def run(self, must_stop: Callable[[], bool], on_progress: Callable[[str, int, int], None] | None) -> dict[str, Any]:
+        """Until nothing is left or `must_stop` says so. Returns the report of the program."""
         while True:
-            reply = self._world.ask({"op": "next", "exploration": self._number, "count": self._wanted, "stop": is_over()})
+            reply = self._world.ask({"op": "next", "exploration": self._number, "count": self._wanted, "stop": must_stop()})
             progress = reply["progress"]
             if on_progress is not None:
                 on_progress(progress["budget"], progress["tried"], progress["known"])

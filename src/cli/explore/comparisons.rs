@@ -50,8 +50,7 @@ pub(super) fn key_finding<E: Engine>(
     command: impl Fn(&Plan) -> String,
 ) -> Option<ExploreFindingEntry> {
     let setup = &scenario.setup;
-    let differing = |pair: &EqualStates| Some((pair.clone(), pair.compare(setup, engine, &PanicCatcher).err()?));
-    let (pair, difference) = pairs.iter().find_map(differing)?;
+    let (pair, difference) = pairs.iter().find_map(|pair| Some((pair, pair.compare(setup, engine, &PanicCatcher).err()?)))?;
     let (plan, decisions) = pair.merged.plan(setup, engine, &PanicCatcher);
     let kept = pair.kept.plan(setup, engine, &PanicCatcher).0;
     let violation = key_violation();
